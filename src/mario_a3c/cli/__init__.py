@@ -1,0 +1,1 @@
+"""The `mario` command: one module per word, each with its `Arguments` and `run`."""

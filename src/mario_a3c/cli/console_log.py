@@ -1,0 +1,19 @@
+"""Log lines on the terminal: `[rom] ...`, `[train] ...`; the word is the logger's name below `mario.`."""
+
+import logging
+
+
+class PrefixFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        prefix = record.name.removeprefix("mario.")
+        level = "" if record.levelno < logging.WARNING else f"[{'warn' if record.levelno == logging.WARNING else 'error'}]"
+        return f"[{prefix}]{level} {record.getMessage()}"
+
+
+def log_to_stderr() -> None:
+    logger = logging.getLogger("mario")
+    if not logger.handlers:
+        handler = logging.StreamHandler()
+        handler.setFormatter(PrefixFormatter())
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)

@@ -1,0 +1,168 @@
+"""`mario doctor`: looks at this machine piece by piece and says what each missing thing costs."""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from mario_a3c.cache_dir import CacheConfig, CacheDir
+from mario_a3c.config.command_line import parse_command
+from mario_a3c.errors import ExitCode, MarioError
+from mario_a3c.models.torch_probe import ONEDNN_LIMIT, TorchMissingError, describe_torch, probe_cpu_bfloat16
+from mario_a3c.native.config import RomConfig
+from mario_a3c.native.library import load_library
+from mario_a3c.native.rom import find_rom
+from mario_a3c.options import section
+
+SUPPORTED_PYTHON = ((3, 10), (3, 14))
+_LITTLE_DISK_BYTES = 5_000_000_000  # a long run with videos and checkpoints
+_NO_DISK_BYTES = 200_000_000  # not even one checkpoint with its consoles
+
+# Packages nobody must have: what they are for, and the extra of pyproject.toml that brings them.
+OPTIONAL_PACKAGES = (
+    ("tensorboard", "curves in TensorBoard", "tensorboard"),
+    ("optuna", "hyper-parameter search", "search"),
+    ("wandb", "metrics mirrored to Weights & Biases", "wandb"),
+    ("ray", "training and search over several machines", "ray"),
+    ("fastapi", "the dashboard", "dashboard"),
+    ("playwright", "tests of the dashboard in a real browser", "browser"),
+    ("moviepy", "Gymnasium's own video recorder", "video"),
+    ("nes_py", "the slow reference emulator, for comparison", "reference"),
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Arguments:
+    """Check Python, compiler, native library, ROM, PyTorch, disk and optional packages."""
+
+    rom: RomConfig = section(RomConfig)
+    cache: CacheConfig = section(CacheConfig)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`fail` keeps the program from working, `warn` costs something, `note` is a matter of taste."""
+
+    status: Literal["ok", "note", "warn", "fail"]
+    subject: str
+    detail: str
+
+
+def main(argv: Sequence[str]) -> int:
+    arguments = parse_command(Arguments, argv, prog="mario doctor")
+    findings = []
+    for finding in examine(arguments):
+        print(f"{finding.status:<5} {finding.subject:<12} {finding.detail}", flush=True)
+        findings.append(finding)
+    failed = [finding.subject for finding in findings if finding.status == "fail"]
+    print(f"\nto be mended first: {', '.join(failed)}" if failed else "\nready")
+    return ExitCode.ENVIRONMENT if failed else ExitCode.DONE
+
+
+def examine(arguments: Arguments) -> Iterator[Finding]:
+    yield check_python()
+    yield check_compiler()
+    yield from failing("library", check_library)
+    yield from failing("cache", lambda: check_with_cache(arguments))
+    yield from check_disk()
+    yield from check_optional_packages()
+
+
+def failing(subject: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+    """A check whose own error is its finding."""
+    try:
+        yield from check()
+    except MarioError as error:
+        yield Finding("fail", subject, str(error))
+
+
+def check_python() -> Finding:
+    version = ".".join(map(str, sys.version_info[:3]))
+    oldest, newest = SUPPORTED_PYTHON
+    if oldest <= sys.version_info[:2] <= newest:
+        return Finding("ok", "python", f"{version} ({sys.executable})")
+    return Finding("warn", "python", f"{version} is not tested; 3.{oldest[1]} to 3.{newest[1]} are")
+
+
+def check_compiler() -> Finding:
+    for name in filter(None, (os.environ.get("CXX"), "c++", "g++", "clang++")):
+        path = shutil.which(name)
+        if path is not None:
+            said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
+            return Finding("ok", "compiler", f"{said.splitlines()[0] if said else name} ({path})")
+    return Finding(
+        "warn",
+        "compiler",
+        "no C++ compiler: the native library cannot be built again when its sources change; "
+        "install g++ (Debian, Ubuntu: apt-get install g++)",
+    )
+
+
+def check_library() -> Iterator[Finding]:
+    library = load_library()
+    sources = library.mario_source_hash().decode()[:12]
+    yield Finding("ok", "library", f"{library._name}, ABI {library.mario_abi_version()}, sources {sources}")
+
+
+def check_with_cache(arguments: Arguments) -> Iterator[Finding]:
+    cache = CacheDir.open(arguments.cache)
+    yield Finding("ok", "cache", str(cache.root))
+    yield from failing("rom", lambda: check_rom(arguments.rom, cache))
+    yield from check_torch(cache)
+
+
+def check_rom(config: RomConfig, cache: CacheDir) -> Iterator[Finding]:
+    rom = find_rom(config, cache)
+    if rom is None:
+        yield Finding("warn", "rom", "not here yet; it is fetched at first use, or now with `mario rom`")
+    else:
+        yield Finding("ok", "rom", f"{rom.title}, from {rom.source} ({rom.path})")
+
+
+def check_torch(cache: CacheDir) -> Iterator[Finding]:
+    try:
+        torch = describe_torch()
+    except TorchMissingError as error:
+        yield Finding("fail", "torch", f"cannot be imported: {error}; `pip install -r requirements.txt` installs it")
+        return
+    yield Finding("ok", "torch", f"{torch.version}, {torch.num_threads} CPU threads")
+    if torch.cuda_devices:
+        yield Finding("ok", "gpu", ", ".join(torch.cuda_devices))
+    else:
+        yield Finding("warn", "gpu", "torch sees no CUDA device: everything runs on the CPU, which is slower")
+    yield check_bfloat16(cache, torch.version)
+
+
+def check_bfloat16(cache: CacheDir, torch_version: str) -> Finding:
+    report = probe_cpu_bfloat16(cache, torch_version)
+    if report.support == "works":
+        return Finding("ok", "cpu bfloat16", "works")
+    if report.support == "limited":
+        setting = " ".join(f"{name}={value}" for name, value in ONEDNN_LIMIT.items())
+        return Finding("ok", "cpu bfloat16", f"works with {setting} ({report.reason})")
+    return Finding("warn", "cpu bfloat16", f"does not work ({report.reason}): mixed precision on the CPU is off")
+
+
+def check_disk() -> Iterator[Finding]:
+    here = Path.cwd()
+    free_bytes = shutil.disk_usage(here).free
+    free = f"{free_bytes / 1e9:.1f} GB free in {here}"
+    if free_bytes < _NO_DISK_BYTES:
+        yield Finding("fail", "disk", f"{free}: no room for a checkpoint")
+    elif free_bytes < _LITTLE_DISK_BYTES:
+        yield Finding("warn", "disk", f"{free}: a long run with videos can need more")
+    else:
+        yield Finding("ok", "disk", free)
+
+
+def check_optional_packages() -> Iterator[Finding]:
+    for package, purpose, extra in OPTIONAL_PACKAGES:
+        if importlib.util.find_spec(package) is not None:
+            yield Finding("ok", package, purpose)
+        else:
+            yield Finding("note", package, f"not installed, so without {purpose}: pip install -e '.[{extra}]'")

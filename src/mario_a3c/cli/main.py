@@ -1,0 +1,93 @@
+"""The `mario` command: finds the word, parses its flags, runs it, and turns errors into exit codes."""
+
+import difflib
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mario_a3c import __version__
+from mario_a3c.cli.console_log import log_to_stderr
+from mario_a3c.errors import ConfigError, ExitCode, MarioError
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A word of the command line. Its module is imported only when the word is used."""
+
+    name: str
+    summary: str
+
+    @property
+    def module(self) -> Any:
+        return importlib.import_module(f"mario_a3c.cli.{self.name}")
+
+
+COMMANDS = (
+    Command("train", "train an agent (not built yet: checks the set-up and says what is missing)"),
+    Command("eval", "evaluate a checkpoint (not built yet: says so)"),
+    Command("rom", "find, fetch and check the game's ROM"),
+    Command("doctor", "check this machine and say what each missing thing costs"),
+    Command("cache", "list or clear what is kept in the cache folder"),
+)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs one command and returns its exit code."""
+    log_to_stderr()
+    try:
+        return run_command(argv)
+    except MarioError as error:
+        print(f"mario: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("mario: interrupted", file=sys.stderr)
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone (`mario ... | head`); Python must not try to flush it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.DONE
+
+
+def run_command(argv: Sequence[str]) -> int:
+    word, *flags = argv or ["--help"]
+    if word in ("--help", "-h", "help"):
+        print(usage())
+        return ExitCode.DONE
+    if word in ("--version", "-V"):
+        print(f"mario {__version__}")
+        return ExitCode.DONE
+    return int(find_command(word).module.main(flags))
+
+
+def find_command(word: str) -> Command:
+    for command in COMMANDS:
+        if command.name == word:
+            return command
+    if word == "test":
+        raise ConfigError("the test suite is run by the launcher in the repository: ./mario test")
+    near = difflib.get_close_matches(word, [command.name for command in COMMANDS], n=1)
+    raise ConfigError(f"unknown command {word!r}; " + (f"perhaps you meant: mario {near[0]}" if near else "see mario --help"))
+
+
+def usage() -> str:
+    lines = [f"  {command.name:<8} {command.summary}" for command in COMMANDS]
+    return "\n".join(
+        [
+            f"mario {__version__}: teach an agent to clear Super Mario Bros. from pixels",
+            "",
+            "usage: mario COMMAND [OPTIONS]",
+            "",
+            *lines,
+            "  test     run the test suite (in the repository: ./mario test [--all])",
+            "",
+            "`mario COMMAND --help` lists the options of a command.",
+        ]
+    )
+
+
+def entry_point() -> None:
+    """What the installed `mario` script calls."""
+    sys.exit(main(sys.argv[1:]))

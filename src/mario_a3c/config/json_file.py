@@ -1,0 +1,77 @@
+"""Configs as JSON files: written whole, read strictly."""
+
+import dataclasses
+import difflib
+import json
+import typing
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from mario_a3c.durable_file import write_durably
+from mario_a3c.errors import ConfigError
+
+Config = TypeVar("Config")
+
+
+def to_json(config: Any) -> str:
+    """The text that `from_json` turns into an equal config."""
+    plain = msgspec.to_builtins(config, enc_hook=_encode)
+    return json.dumps(plain, indent=2) + "\n"
+
+
+def from_json(config_class: type[Config], text: str) -> Config:
+    """Raises ConfigError on anything that is not a value of a known option. Options left out keep their defaults."""
+    try:
+        plain = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"not valid JSON: {error}") from error
+    unknown = list(_unknown_keys(config_class, plain))
+    if unknown:
+        raise ConfigError("; ".join(unknown))
+    try:
+        return msgspec.convert(plain, config_class, dec_hook=_decode)
+    except msgspec.ValidationError as error:
+        raise ConfigError(str(error).replace("$.", "")) from error
+
+
+def read_config(config_class: type[Config], path: Path) -> Config:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"--config {path} cannot be read: {error}") from error
+    try:
+        return from_json(config_class, text)
+    except ConfigError as error:
+        raise ConfigError(f"--config {path}: {error}; `--config-out FILE` writes one with every option") from error
+
+
+def write_config(config: Any, path: Path) -> None:
+    write_durably(path, to_json(config).encode())
+
+
+def _unknown_keys(config_class: type[Any], plain: Any, prefix: str = "") -> Iterator[str]:
+    if not isinstance(plain, Mapping):
+        return  # a wrong type, which the conversion names better
+    types = typing.get_type_hints(config_class)
+    for key, value in plain.items():
+        if key not in types:
+            near = difflib.get_close_matches(str(key), types, n=1, cutoff=0.4)
+            meant = f"perhaps {prefix + near[0]!r} is meant" if near else f"known here: {', '.join(types)}"
+            yield f"unknown key {prefix + key!r}, {meant}"
+        elif dataclasses.is_dataclass(types[key]) and isinstance(types[key], type):
+            yield from _unknown_keys(types[key], value, f"{prefix}{key}.")
+
+
+def _encode(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value)
+    raise NotImplementedError(f"a config cannot hold a {type(value).__name__}")
+
+
+def _decode(expected: type[Any], value: Any) -> Any:
+    if expected is Path and isinstance(value, str):
+        return Path(value)
+    raise ValueError(f"Expected a {expected.__name__.lower()}, got {value!r}")

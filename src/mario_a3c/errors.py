@@ -1,0 +1,61 @@
+"""Every way this program fails on purpose, and the exit code a script sees.
+
+A message says what was expected, what came, and what to do about it. The command line prints it without a
+traceback; anything that is not a `MarioError` is a defect and keeps its traceback.
+"""
+
+from enum import IntEnum
+from typing import ClassVar
+
+
+class ExitCode(IntEnum):
+    DONE = 0
+    USAGE = 2
+    ENVIRONMENT = 3
+    CHECKPOINT = 4
+    NUMERICS = 5
+    STORAGE = 6
+    STOPPED = 75  # by a signal or a budget, with a snapshot: a supervisor may restart (sysexits.h, EX_TEMPFAIL)
+    INTERRUPTED = 130  # twice, so without waiting for a snapshot
+
+
+class MarioError(Exception):
+    """Base of all errors whose message is meant for the user."""
+
+    exit_code: ClassVar[ExitCode] = ExitCode.ENVIRONMENT
+
+
+class ConfigError(MarioError, ValueError):
+    """A flag or a key of a config file has a value that cannot be used."""
+
+    exit_code = ExitCode.USAGE
+
+
+class SetupError(MarioError):
+    """This machine lacks something: a device, a package, a compiler."""
+
+
+class NativeLibraryError(SetupError):
+    """The console's library is missing, stale, or not ours."""
+
+
+class RomError(SetupError):
+    """The game's ROM is missing, damaged, or another game."""
+
+
+class CheckpointError(MarioError):
+    """A checkpoint was asked for and none can be used."""
+
+    exit_code = ExitCode.CHECKPOINT
+
+
+class NumericsError(MarioError):
+    """Training produced values that are not finite and could not recover."""
+
+    exit_code = ExitCode.NUMERICS
+
+
+class StorageError(MarioError):
+    """A file or folder cannot be written or read."""
+
+    exit_code = ExitCode.STORAGE

@@ -1,0 +1,1 @@
+"""Networks, and what this machine's PyTorch can do for them."""

@@ -1,0 +1,52 @@
+"""How a config declares its options: a value, a sentence, and the flag it goes by.
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class ReplayConfig:
+        capacity: int = option(4096, "sequences kept; the oldest is overwritten")
+
+The command line, the JSON file, the reference page and the checkpoint metadata are all made from these fields.
+"""
+
+from collections.abc import Mapping
+from dataclasses import Field, field
+from typing import Any, TypeVar
+
+Config = TypeVar("Config")
+
+
+def option(default: Any, help: str, *, flag: str | None = None, positional: bool = False) -> Any:
+    """A field with its default and help.
+
+    `flag` is for documented names that differ from the field's: `flag="--per-alpha"`. A positional option is
+    given without a flag.
+    """
+    if flag is not None and not flag.startswith("--"):
+        raise ValueError(f"a flag begins with two hyphens, got {flag!r}")
+    metadata: Mapping[str, Any] = {"help": help, "flag": flag, "positional": positional}
+    return field(default=default, metadata=metadata)
+
+
+def section(config_class: type[Config]) -> Config:
+    """A field that holds another component's config, with that config's own defaults."""
+    nested: Config = field(default_factory=config_class)
+    return nested
+
+
+def is_option(config_field: "Field[Any]") -> bool:
+    """Whether a field is an option; the others are sections."""
+    return "help" in config_field.metadata
+
+
+def flag_of(option_field: "Field[Any]") -> str:
+    """The flag under which a user sets this field: its documented name, else made from the field's name."""
+    documented: str | None = option_field.metadata.get("flag")
+    return documented or "--" + option_field.name.replace("_", "-")
+
+
+def help_of(option_field: "Field[Any]") -> str:
+    text: str = option_field.metadata["help"]
+    return text
+
+
+def is_positional(option_field: "Field[Any]") -> bool:
+    return bool(option_field.metadata.get("positional", False))

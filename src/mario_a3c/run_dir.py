@@ -1,0 +1,64 @@
+"""The folder of one run: its name, its files, and the lock that lets only one process write to it."""
+
+import contextlib
+import fcntl
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from mario_a3c.errors import ConfigError, SetupError, StorageError
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True)
+class RunDir:
+    path: Path
+
+    @classmethod
+    def open(cls, save_dir: Path, run_name: str) -> "RunDir":
+        """Makes `save_dir/run_name`. The name is one plain folder name: it never leads out of `save_dir`."""
+        if not _NAME.fullmatch(run_name):
+            raise ConfigError(
+                f"--run-name must be 1 to 100 letters, digits, dots, hyphens or underscores and begin with a letter "
+                f"or digit, got {run_name!r}"
+            )
+        path = save_dir / run_name
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(
+                f"cannot make the run's folder {path}: {error.strerror or error}; choose another with --save-dir"
+            ) from error
+        return cls(path)
+
+    @property
+    def record(self) -> Path:
+        """What this run is: written at its start."""
+        return self.path / "run.json"
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Holds the folder for this process. The system frees it when the process ends, however it ends."""
+        lock = self.path / "run.lock"
+        with open(lock, "a+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.seek(0)
+                holder = file.read().strip() or "unknown"
+                raise SetupError(
+                    f"{self.path} is locked by pid {holder}, which is still running; wait for it, stop it, or give "
+                    "this run another --run-name"
+                ) from None
+            file.truncate(0)
+            file.write(str(os.getpid()))
+            file.flush()
+            yield
+
+
+def default_run_name(now: datetime, world: int, stage: int) -> str:
+    return f"{now:%Y%m%d-%H%M%S}_world{world}_stage{stage}"
