@@ -1,8 +1,8 @@
 """The one folder for everything that can be made again: ROMs taken from packages, probes, compiled code.
 
-    <cache>/
-      roms/     cartridges, known by their hash, whatever their name
-      probes/   what was found out about this machine
+<cache>/
+  roms/     cartridges, known by their hash, whatever their name
+  probes/   what was found out about this machine
 """
 
 import os
@@ -53,7 +53,9 @@ class CacheDir:
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
             mode = root.stat().st_mode
             if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
-                raise ConfigError(f"everybody may write to the cache folder {root}; `chmod o-w` it, or give --cache-dir")
+                raise ConfigError(
+                    f"everybody may write to the cache folder {root}; `chmod o-w` it, or give --cache-dir"
+                )
             if is_new:
                 (root / "CACHEDIR.TAG").write_text(_TAG)
         except OSError as error:

@@ -6,7 +6,9 @@ import logging
 class PrefixFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         prefix = record.name.removeprefix("mario.")
-        level = "" if record.levelno < logging.WARNING else f"[{'warn' if record.levelno == logging.WARNING else 'error'}]"
+        level = (
+            "" if record.levelno < logging.WARNING else f"[{'warn' if record.levelno == logging.WARNING else 'error'}]"
+        )
         return f"[{prefix}]{level} {record.getMessage()}"
 
 

@@ -69,7 +69,9 @@ def find_command(word: str) -> Command:
     if word == "test":
         raise ConfigError("the test suite is run by the launcher in the repository: ./mario test")
     near = difflib.get_close_matches(word, [command.name for command in COMMANDS], n=1)
-    raise ConfigError(f"unknown command {word!r}; " + (f"perhaps you meant: mario {near[0]}" if near else "see mario --help"))
+    raise ConfigError(
+        f"unknown command {word!r}; " + (f"perhaps you meant: mario {near[0]}" if near else "see mario --help")
+    )
 
 
 def usage() -> str:

@@ -61,7 +61,8 @@ def _with_flag(field: "dataclasses.Field[Any]", annotation: Any) -> Any:
         return Annotated[annotation, tyro.conf.arg(name="")] if _only_gathers(annotation) else annotation
     name = flag_of(field).removeprefix("--")
     annotated: Any = Annotated[annotation, tyro.conf.arg(name=name, help=help_of(field))]
-    return tyro.conf.Positional[annotated] if is_positional(field) else annotated
+    positional: Any = tyro.conf.Positional
+    return positional[annotated] if is_positional(field) else annotated
 
 
 def _only_gathers(config_class: type[Any]) -> bool:

@@ -29,7 +29,9 @@ def read_cartridge(path: Path) -> Cartridge:
         with open(path, "rb") as file:
             content = file.read(_MAX_FILE_BYTES + 1)
     except OSError as error:
-        raise RomError(f"cannot read the ROM {path}: {error.strerror or error}; give another file with --rom") from error
+        raise RomError(
+            f"cannot read the ROM {path}: {error.strerror or error}; give another file with --rom"
+        ) from error
     try:
         return parse_cartridge(content)
     except RomError as error:

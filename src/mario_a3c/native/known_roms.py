@@ -14,7 +14,9 @@ class KnownRom:
 KNOWN_ROMS = (
     KnownRom("super-mario-bros", "Super Mario Bros. (Europe) (Rev A)", "0c4992fc08d2278697339d3b48066e7b5f943598"),
     KnownRom("super-mario-bros", "Super Mario Bros. (World)", "facee9c577a5262dbe33ac4930bb0b58c8c037f7"),
-    KnownRom("super-mario-bros-downsample", "Super Mario Bros., downsampled", "09e98cc66320c9a4210602008ab1890143237e38"),
+    KnownRom(
+        "super-mario-bros-downsample", "Super Mario Bros., downsampled", "09e98cc66320c9a4210602008ab1890143237e38"
+    ),
     KnownRom("super-mario-bros-pixel", "Super Mario Bros., pixel graphics", "654e0715c470b812a284eeb22b775ce676558bb5"),
     KnownRom("super-mario-bros-rectangle", "Super Mario Bros., rectangles", "f5a3ce83636b60cd9b4f6972bbb3b35da37e1bd1"),
     KnownRom("lost-levels", "Super Mario Bros. 2 (The Lost Levels)", "f3b998073241fe588e28ff6b6f63ba01b4c237bb"),

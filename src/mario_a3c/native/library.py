@@ -87,7 +87,9 @@ def open_library(path: Path) -> ctypes.CDLL:
 def source_hash(native_folder: Path) -> str:
     """The hash that `cmake/source_hash.cmake` compiled into the library, computed from the files again."""
     patterns = ("CMakeLists.txt", "cmake/*.cmake", "include/**/*.h", "src/**/*.h", "src/**/*.cpp")
-    names = sorted(path.relative_to(native_folder).as_posix() for pattern in patterns for path in native_folder.glob(pattern))
+    names = sorted(
+        path.relative_to(native_folder).as_posix() for pattern in patterns for path in native_folder.glob(pattern)
+    )
     digests = (hashlib.sha256((native_folder / name).read_bytes()).hexdigest() for name in names)
     listing = "".join(f"{name} {digest}\n" for name, digest in zip(names, digests, strict=True))
     return hashlib.sha256(listing.encode()).hexdigest()
@@ -105,7 +107,9 @@ def _check_abi(path: Path, library: ctypes.CDLL) -> None:
 def _check_sources(path: Path, library: ctypes.CDLL) -> None:
     checkout = _checkout()
     if checkout is not None and library.mario_source_hash().decode() != source_hash(checkout / "native"):
-        raise NativeLibraryError(f"{path} was built from other sources than those in {checkout / 'native'}: it is stale")
+        raise NativeLibraryError(
+            f"{path} was built from other sources than those in {checkout / 'native'}: it is stale"
+        )
 
 
 def _package_folders() -> list[str]:

@@ -85,7 +85,9 @@ def fetch_roms(cache: CacheDir, download: Callable[[Path], Path]) -> None:
                 if identify(cartridge.sha1) is not None:
                     write_durably(cache.folder("roms") / f"{cartridge.sha1}.nes", cartridge.file, mode=0o600)
         except (OSError, zipfile.BadZipFile, subprocess.SubprocessError) as error:
-            raise RomError(f"the game's ROM is not here and could not be fetched: {error}\n{_what_to_do(cache)}") from error
+            raise RomError(
+                f"the game's ROM is not here and could not be fetched: {error}\n{_what_to_do(cache)}"
+            ) from error
 
 
 def download_wheel(folder: Path) -> Path:

@@ -1,0 +1,26 @@
+"""Fixtures that several rooms share."""
+
+from pathlib import Path
+
+import pytest
+
+from mario_a3c.cache_dir import CacheConfig, CacheDir
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def repository() -> Path:
+    return REPOSITORY
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> CacheDir:
+    return CacheDir.open(CacheConfig(cache_dir=tmp_path / "cache"))
+
+
+@pytest.fixture(autouse=True)
+def _no_user_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or writes the cache of the person who runs it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))

@@ -1,0 +1,103 @@
+"""The doctor on machines that lack things."""
+
+import shutil
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from mario_a3c.cache_dir import CacheConfig
+from mario_a3c.cli import doctor
+from mario_a3c.cli.doctor import Arguments, Finding, examine
+from mario_a3c.errors import NativeLibraryError
+from mario_a3c.models.torch_probe import Bfloat16Report, TorchMissingError, TorchReport
+from mario_a3c.native.config import RomConfig
+from tests.support.cartridges import write_cartridge
+
+
+@pytest.fixture(autouse=True)
+def _a_machine_with_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "describe_torch", lambda: TorchReport("2.13.0", 2, []))
+    monkeypatch.setattr(doctor, "probe_cpu_bfloat16", lambda *_: Bfloat16Report("limited", "killed by SIGILL"))
+
+
+@pytest.fixture
+def arguments(tmp_path: Path) -> Arguments:
+    rom = write_cartridge(tmp_path / "game.nes")
+    cache = CacheConfig(cache_dir=tmp_path / "cache")
+    return Arguments(rom=RomConfig(rom=rom, allow_unknown_rom=True), cache=cache)
+
+
+def findings(arguments: Arguments) -> dict[str, Finding]:
+    return {finding.subject: finding for finding in examine(arguments)}
+
+
+def test_a_whole_machine_fails_in_nothing(arguments: Arguments) -> None:
+    found = findings(arguments)
+    assert [each for each in found.values() if each.status == "fail"] == []
+    assert "ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16" in found["cpu bfloat16"].detail
+    assert found["gpu"].status == "warn"
+    assert {"python", "compiler", "library", "rom", "torch", "disk", "optuna"} <= found.keys()
+
+
+def test_a_missing_library_is_a_failure_and_the_rest_is_still_examined(
+    arguments: Arguments, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing() -> None:
+        raise NativeLibraryError("has not been built; build it with ...")
+
+    monkeypatch.setattr(doctor, "load_library", missing)
+    found = findings(arguments)
+    assert found["library"] == Finding("fail", "library", "has not been built; build it with ...")
+    assert found["torch"].status == "ok"
+    assert doctor.main(["--cache-dir", str(arguments.cache.cache_dir)]) == 3
+    assert "to be mended first: library" in capsys.readouterr().out
+
+
+def test_a_missing_torch_names_the_remedy(arguments: Arguments, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise TorchMissingError("No module named 'torch'")
+
+    monkeypatch.setattr(doctor, "describe_torch", missing)
+    assert "pip install -r requirements.txt" in findings(arguments)["torch"].detail
+
+
+def test_a_rom_that_cannot_be_used_fails_and_a_missing_one_warns(arguments: Arguments, tmp_path: Path) -> None:
+    short = tmp_path / "short.nes"
+    short.write_bytes(b"NES\x1a")
+    broken = Arguments(rom=RomConfig(rom=short), cache=arguments.cache)
+    assert findings(broken)["rom"].status == "fail"
+    absent = findings(Arguments(cache=arguments.cache))["rom"]
+    assert absent.status in ("ok", "warn")  # ok where the package that holds it is installed
+    if absent.status == "warn":
+        assert "mario rom" in absent.detail
+
+
+def test_no_compiler_and_little_disk_are_priced(arguments: Arguments, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1_000_000_000))
+    found = findings(arguments)
+    assert found["compiler"].status == "warn"
+    assert "apt-get install g++" in found["compiler"].detail
+    assert found["disk"].status == "warn"
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1_000_000))
+    assert findings(arguments)["disk"].status == "fail"
+
+
+def test_an_untested_python_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "version_info", (3, 9, 18))
+    assert doctor.check_python().status == "warn"
+
+
+def test_every_optional_package_has_its_extra(repository: Path) -> None:
+    tomllib = pytest.importorskip("tomllib", reason="new in Python 3.11")
+    extras = tomllib.loads((repository / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert {extra for _, _, extra in doctor.OPTIONAL_PACKAGES} == extras.keys() - {"dev"}
+
+
+def test_an_unusable_cache_folder_is_a_finding(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    found = findings(Arguments(cache=CacheConfig(cache_dir=tmp_path / "file")))
+    assert found["cache"].status == "fail"
+    assert found["disk"].status == "ok"

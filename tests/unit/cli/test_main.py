@@ -1,0 +1,143 @@
+"""What a user types, and what comes back: text, stream and exit code."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mario_a3c.cli import main as cli
+from mario_a3c.cli.main import COMMANDS, main
+from mario_a3c.config import TrainingConfig
+from mario_a3c.errors import ConfigError, ExitCode, NumericsError, StorageError
+from tests.support.cartridges import write_cartridge
+
+
+def exit_code_of(*argv: str) -> int:
+    try:
+        return main(argv)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code_of() == exit_code_of("--help") == 0
+    text = capsys.readouterr().out
+    for command in COMMANDS:
+        assert f"\n  {command.name} " in text
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_command_has_help(command: cli.Command, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code_of(command.name, "--help") == 0
+    assert f"usage: mario {command.name}" in capsys.readouterr().out
+
+
+def test_help_needs_no_torch() -> None:
+    program = (
+        "import sys; from mario_a3c.cli.main import main\n"
+        "try: main(['train', '--help'])\n"
+        "except SystemExit: pass\n"
+        "assert 'torch' not in sys.modules and 'numpy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+
+
+def test_an_unknown_command_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code_of("trian") == ExitCode.USAGE
+    assert "perhaps you meant: mario train" in capsys.readouterr().err
+    assert exit_code_of("test") == ExitCode.USAGE
+    assert "./mario test" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(ConfigError("x"), 2), (NumericsError("x"), 5), (StorageError("x"), 6), (KeyboardInterrupt(), 130)],
+)
+def test_errors_become_exit_codes_without_a_traceback(
+    error: BaseException, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_: object) -> int:
+        raise error
+
+    monkeypatch.setattr(cli, "run_command", fail)
+    assert main(["rom"]) == code
+    captured = capsys.readouterr().err
+    assert captured.startswith("mario: ")
+    assert "Traceback" not in captured
+
+
+def test_a_defect_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: object) -> int:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(cli, "run_command", fail)
+    with pytest.raises(ZeroDivisionError):
+        main(["rom"])
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    done = subprocess.run(
+        [f"'{sys.executable}' -m mario_a3c --help | true; exit ${{PIPESTATUS[0]}}"],
+        shell=True,
+        executable="/bin/bash",
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_train_writes_the_effective_config_and_says_what_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rom = write_cartridge(tmp_path / "mine.nes")
+    first, second = tmp_path / "a.json", tmp_path / "b.json"
+    flags = ["--rom", str(rom), "--allow-unknown-rom", "--cache-dir", str(tmp_path / "cache")]
+    assert exit_code_of("train", *flags, "--config-out", str(first)) == ExitCode.ENVIRONMENT
+    assert "cannot train yet" in capsys.readouterr().err
+    exit_code_of("train", "--config", str(first), "--no-allow-unknown-rom", "--config-out", str(second))
+    assert "not a known dump" in capsys.readouterr().err
+    before, after = json.loads(first.read_text()), json.loads(second.read_text())
+    assert before["rom"] == {"rom": str(rom), "allow_unknown_rom": True}
+    before["rom"]["allow_unknown_rom"] = False
+    assert after == before
+
+
+def test_a_config_file_with_an_unknown_key_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "run.json"
+    path.write_text('{"rom": {"alow_unknown_rom": true}}')
+    assert exit_code_of("train", "--config", str(path)) == ExitCode.USAGE
+    assert "perhaps 'rom.allow_unknown_rom' is meant" in capsys.readouterr().err
+    assert exit_code_of("train", "--config") == ExitCode.USAGE
+
+
+def test_rom_reports_or_prints_only_the_path(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rom = write_cartridge(tmp_path / "my game.nes")
+    flags = ["--rom", str(rom), "--allow-unknown-rom", "--cache-dir", str(tmp_path / "cache")]
+    assert exit_code_of("rom", *flags, "--path") == 0
+    assert capsys.readouterr().out == f"{rom}\n"
+    assert exit_code_of("rom", *flags) == 0
+    assert "NROM, 32 KB of program, 8 KB of tiles, vertical mirroring" in capsys.readouterr().out
+
+
+def test_cache_clear_spares_the_roms_unless_they_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for kind in ("roms", "probes"):
+        (tmp_path / kind).mkdir()
+        (tmp_path / kind / "x").write_text("x")
+    where = ["--cache-dir", str(tmp_path)]
+    assert exit_code_of("cache", "clear", *where) == 0
+    assert (tmp_path / "roms" / "x").exists()
+    assert not (tmp_path / "probes").exists()
+    assert exit_code_of("cache", "clear", "roms", *where) == 0
+    assert not (tmp_path / "roms").exists()
+    assert exit_code_of("cache", "clear", "everything", *where) == ExitCode.USAGE
+    assert "known: roms, probes, all" in capsys.readouterr().err
+
+
+def test_the_documented_functions_turn_flags_into_a_config() -> None:
+    from mario_a3c.cli.train import build_training_config, parse_args
+
+    config = build_training_config(parse_args(["--allow-unknown-rom"]))
+    assert isinstance(config, TrainingConfig)
+    assert config.rom.allow_unknown_rom

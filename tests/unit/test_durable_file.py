@@ -1,0 +1,51 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from mario_a3c.durable_file import write_durably
+from mario_a3c.errors import StorageError
+
+
+def test_the_file_is_replaced_whole_and_nothing_else_is_left(tmp_path: Path) -> None:
+    target = tmp_path / "new" / "run.json"
+    write_durably(target, b"one")
+    write_durably(target, b"two", mode=0o600)
+    assert target.read_bytes() == b"two"
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert os.listdir(target.parent) == ["run.json"]
+
+
+@pytest.mark.parametrize("operation", ["fsync", "chmod", "replace"])
+def test_a_failure_at_any_step_keeps_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: str
+) -> None:
+    target = tmp_path / "run.json"
+    write_durably(target, b"old")
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, operation, fail)
+    with pytest.raises(StorageError, match=r"run\.json \(3 bytes\): No space left"):
+        write_durably(target, b"new")
+    assert target.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["run.json"]
+
+
+def test_the_content_is_on_disk_before_the_name_changes_hands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+    real_fsync, real_replace = os.fsync, os.replace
+
+    def fsync(handle: int) -> None:
+        order.append("fsync")
+        real_fsync(handle)
+
+    def replace(source: str, target: str) -> None:
+        order.append("replace")
+        real_replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "replace", replace)
+    write_durably(tmp_path / "x", b"")
+    assert order == ["fsync", "replace", "fsync"]
