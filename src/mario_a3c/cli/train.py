@@ -27,7 +27,7 @@ def main(argv: Sequence[str]) -> int:
     config = build_training_config(arguments)
     if arguments.config_out is not None:
         write_config(config, arguments.config_out)
-    from mario_a3c.training import run_training
+    from mario_a3c.training.run import run_training
 
     run_training(config)
 

@@ -26,7 +26,7 @@ def fake_library(folder: Path, *, abi: int, record_bytes: int, source_hash: str)
     others = "\n".join(f"unsigned long {name}() {{ return {record_bytes}; }}" for name in names)
     version = f"unsigned mario_abi_version() {{ return {abi}; }}"
     sources = f'const char* mario_source_hash() {{ return "{source_hash}"; }}'
-    return compile_library(folder, "\n".join([others, version, sources]))
+    return compile_library(folder, f"{others}\n{version}\n{sources}\n")
 
 
 def test_the_built_library_fits_these_sources(native: Path) -> None:
