@@ -45,7 +45,7 @@ def test_help_needs_no_torch() -> None:
 
 
 def test_an_unknown_command_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code_of("trian") == ExitCode.USAGE
+    assert exit_code_of("trainn") == ExitCode.USAGE
     assert "perhaps you meant: mario train" in capsys.readouterr().err
     assert exit_code_of("test") == ExitCode.USAGE
     assert "./mario test" in capsys.readouterr().err
