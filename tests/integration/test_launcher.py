@@ -135,6 +135,17 @@ def test_a_failed_set_up_says_so_and_is_repeated(machine: Machine) -> None:
     assert len(machine.installs()) == 2
 
 
+def test_a_failed_change_is_not_forgotten_when_the_change_is_taken_back(machine: Machine) -> None:
+    machine.run("train")
+    requirements = machine.clone / "requirements.txt"
+    before = requirements.read_text()
+    requirements.write_text("half installed")
+    assert machine.run("train", FAKE_PIP_FAILS="1")[0] == 3
+    requirements.write_text(before)
+    machine.run("train")
+    assert len(machine.installs()) == 3
+
+
 def test_two_first_runs_at_once_set_up_once(machine: Machine) -> None:
     first = machine.start("train", FAKE_PIP_SECONDS="1")
     second = machine.start("train", FAKE_PIP_SECONDS="1")
