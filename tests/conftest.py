@@ -23,4 +23,3 @@ def cache(tmp_path: Path) -> CacheDir:
 def _no_user_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads or writes the cache of the person who runs it."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
