@@ -1,15 +1,18 @@
-// mario_native.h over the C++ inside: no exception leaves this file.
+// mario_native.h over the C++ inside: the library itself and single cartridges.
 #include "mario_native.h"
 
-#include <exception>
 #include <string>
 
+#include "boundary_guard.h"
 #include "nes/cartridge.h"
 #include "source_hash.h"
 
+namespace mario {
 namespace {
 
 thread_local std::string last_error;
+
+}  // namespace
 
 mario_status fail(mario_status status, const char* reason) noexcept {
     try {
@@ -20,20 +23,7 @@ mario_status fail(mario_status status, const char* reason) noexcept {
     return status;
 }
 
-/// Runs one call's work and turns what it throws into a status.
-template <typename Work>
-std::int32_t guarded(Work&& work) noexcept {
-    try {
-        work();
-        return MARIO_OK;
-    } catch (const mario::nes::CartridgeError& error) {
-        return fail(MARIO_BAD_CARTRIDGE, error.what());
-    } catch (const std::exception& error) {
-        return fail(MARIO_INTERNAL, error.what());
-    }
-}
-
-}  // namespace
+}  // namespace mario
 
 extern "C" {
 
@@ -43,10 +33,10 @@ const char* mario_source_hash(void) { return MARIO_SOURCE_HASH; }
 
 size_t mario_cartridge_info_bytes(void) { return sizeof(mario_cartridge_info); }
 
-const char* mario_last_error(void) { return last_error.c_str(); }
+const char* mario_last_error(void) { return mario::last_error.c_str(); }
 
 int32_t mario_read_cartridge(const uint8_t* file, size_t file_bytes, mario_cartridge_info* info) {
-    return guarded([&] {
+    return mario::guarded([&] {
         const auto cartridge = mario::nes::read_cartridge({file, file_bytes});
         *info = mario_cartridge_info{
             .prg_rom_bytes = static_cast<uint32_t>(cartridge.prg_rom.size()),

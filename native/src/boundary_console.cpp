@@ -1,0 +1,67 @@
+// mario_native.h over the C++ inside: one console.
+#include <memory>
+
+#include "boundary_guard.h"
+#include "mario_native.h"
+#include "nes/console.h"
+#include "nes/save_state.h"
+
+using namespace mario::nes;
+
+struct mario_console {
+    Board board;
+    Console console;
+    IdleLoops idle_loops = IdleLoops::skipped;
+};
+
+extern "C" {
+
+int32_t mario_console_create(const uint8_t* file, size_t file_bytes, mario_console** console) {
+    return mario::guarded([&] {
+        auto made = std::make_unique<mario_console>();
+        made->board = make_board(read_cartridge({file, file_bytes}));
+        made->console.power_on(made->board, 0);
+        *console = made.release();
+    });
+}
+
+void mario_console_destroy(mario_console* console) { delete console; }
+
+void mario_console_power_on(mario_console* console, uint8_t ram_fill) { console->console.power_on(console->board, ram_fill); }
+
+void mario_console_reset(mario_console* console) { console->console.reset(console->board); }
+
+void mario_console_run_frames(mario_console* console, uint8_t buttons, uint32_t num_frames) {
+    for (uint32_t frame = 0; frame < num_frames; ++frame) {
+        console->console.run_frame(console->board, buttons, console->idle_loops);
+    }
+}
+
+void mario_console_set_idle_skip(mario_console* console, int32_t skips) {
+    console->idle_loops = skips ? IdleLoops::skipped : IdleLoops::executed;
+}
+
+uint8_t* mario_console_ram(mario_console* console) { return console->console.ram.data(); }
+
+uint8_t* mario_console_prg_ram(mario_console* console) { return console->console.prg_ram.data(); }
+
+uint64_t mario_console_frame_count(const mario_console* console) { return console->console.frame_count; }
+
+uint64_t mario_console_lag_frames(const mario_console* console) { return console->console.lag_frames; }
+
+int32_t mario_console_is_jammed(const mario_console* console) { return console->console.is_jammed(); }
+
+size_t mario_state_bytes(void) { return save_state_bytes; }
+
+int32_t mario_console_save(const mario_console* console, uint8_t* state, size_t state_bytes) {
+    return mario::guarded([&] {
+        if (state_bytes != save_state_bytes) throw mario::ArgumentError("a save-state needs mario_state_bytes() bytes");
+        write_save_state(console->console, console->board, std::span<uint8_t, save_state_bytes>(state, save_state_bytes));
+    });
+}
+
+int32_t mario_console_load(mario_console* console, const uint8_t* state, size_t state_bytes) {
+    return mario::guarded([&] { read_save_state(console->console, console->board, {state, state_bytes}); });
+}
+
+}  // extern "C"

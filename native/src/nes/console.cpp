@@ -1,0 +1,239 @@
+#include "nes/console.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "nes/raster.h"
+
+namespace mario::nes {
+namespace {
+
+constexpr std::uint16_t dma_cycles = 513;
+constexpr std::uint64_t dmc_stall_cycles = 4;
+
+/// The address bus of one console while it runs. See Interpreter for what each function is for.
+class ConsoleBus {
+public:
+    ConsoleBus(Console& console, const Board& board, IdleLoops idle_loops)
+        : ram_(console.ram.data()), prg_rom_(board.prg_rom.data()), console_(console), board_(board), ppu_(console.ppu, board),
+          skips_idle_loops_(idle_loops == IdleLoops::skipped) {}
+
+    /// The boundary at which the last frame ended still has to be served.
+    std::uint64_t deadline = 0;
+
+    [[gnu::always_inline]] std::uint8_t read(std::uint16_t address, std::uint64_t cycle) {
+        if (address < 0x2000) return ram_[address & 0x7FFu];
+        if (address >= 0x8000) return prg_rom_[address & 0x7FFFu];
+        return read_io(address, cycle);
+    }
+
+    [[gnu::always_inline]] void write(std::uint16_t address, std::uint8_t value, std::uint64_t cycle) {
+        if (address < 0x2000) ram_[address & 0x7FFu] = value;
+        else write_io(address, value, cycle);
+    }
+
+    [[gnu::noinline]] Service service(const CpuState& cpu, std::uint64_t cycle) {
+        ppu_.catch_up(cycle * 3 - 1);
+        if (console_.ppu.has_frame_ended) return {cycle, Boundary::stop};
+        const Boundary boundary = sampled_interrupt(cpu, cycle);
+        cycle += console_.dma_stall;
+        console_.dma_stall = 0;
+        for (; console_.apu.dmc_cycle <= cycle; cycle += dmc_stall_cycles) console_.apu.fetch_sample();
+        is_irq_masked_ = (cpu.p & flag_interrupt) != 0;
+        update_deadline();
+        return {cycle, boundary};
+    }
+
+    std::uint16_t vector(std::uint16_t address, std::uint64_t cycle) {
+        if (address == irq_vector && console_.ppu.nmi_cycle < cycle) address = nmi_vector;
+        if (address == nmi_vector) console_.ppu.nmi_cycle = never;
+        return address;
+    }
+
+    /// The next boundary looks at the interrupts again.
+    void interrupt_flag_changed() { deadline = 0; }
+
+    /// JMP to itself, 3 cycles a round: goes on until the first boundary at which something is due.
+    [[gnu::noinline]] std::uint64_t skip_self_jump(std::uint64_t cycle) const {
+        if (!skips_idle_loops_ || cycle >= deadline) return cycle;
+        return cycle + (deadline - cycle + 2) / 3 * 3;
+    }
+
+    [[gnu::noinline]] std::uint64_t skip_poll(std::uint8_t opcode, std::uint16_t pc, std::uint8_t value, std::uint64_t cycle);
+
+private:
+    [[gnu::noinline]] std::uint8_t read_io(std::uint16_t address, std::uint64_t cycle);
+    [[gnu::noinline]] void write_io(std::uint16_t address, std::uint8_t value, std::uint64_t cycle);
+    void start_oam_dma(std::uint8_t page, std::uint64_t cycle);
+    [[nodiscard]] Boundary sampled_interrupt(const CpuState& cpu, std::uint64_t cycle);
+    void update_deadline();
+
+    std::uint8_t* const ram_;
+    const std::uint8_t* const prg_rom_;
+    Console& console_;
+    const Board& board_;
+    Ppu ppu_;
+    bool skips_idle_loops_;
+    bool is_irq_masked_ = false;  ///< at worst a deadline too many
+};
+
+/// Interrupts are sampled in the cycle before an instruction's last.
+Boundary ConsoleBus::sampled_interrupt(const CpuState& cpu, std::uint64_t cycle) {
+    const std::uint64_t sampled = cycle - 2 - cpu.sampled_early;
+    const std::uint8_t flag = cpu.sampled_flag == no_sampled_flag ? cpu.p & flag_interrupt : cpu.sampled_flag;
+    if (console_.ppu.nmi_cycle <= sampled) return Boundary::nmi;
+    console_.apu.catch_up(cycle);
+    if (!flag && console_.apu.irq_cycle <= sampled) return Boundary::irq;
+    return Boundary::go_on;
+}
+
+void ConsoleBus::update_deadline() {
+    const auto sampled_by = [](std::uint64_t cycle) { return cycle == never ? never : cycle + 2; };
+    deadline = std::min(ppu_.frame_end_cycle(), sampled_by(console_.ppu.nmi_cycle));
+    deadline = std::min(deadline, console_.apu.dmc_cycle);
+    if (!is_irq_masked_) deadline = std::min(deadline, sampled_by(console_.apu.next_irq()));
+    if (console_.dma_stall != 0 || console_.ppu.has_frame_ended) deadline = 0;
+}
+
+std::uint8_t ConsoleBus::read_io(std::uint16_t address, std::uint64_t cycle) {
+    // Where nothing answers, the last byte on the bus does: the address's upper half, for every way to address that far.
+    const auto open_bus = static_cast<std::uint8_t>(address >> 8);
+    if (address < 0x4000) {
+        const std::uint8_t value = ppu_.read(address & 7u, cycle);
+        update_deadline();
+        return value;
+    }
+    switch (address) {
+        case 0x4015: {
+            const std::uint8_t value = console_.apu.read_status(cycle);
+            update_deadline();
+            return value;
+        }
+        case 0x4016: return static_cast<std::uint8_t>((open_bus & 0xE0) | console_.controller.read(0));
+        case 0x4017: return static_cast<std::uint8_t>((open_bus & 0xE0) | console_.controller.read(1));
+        default: break;
+    }
+    if (address >= 0x6000 && board_.has_prg_ram) return console_.prg_ram[address & 0x1FFFu];
+    return open_bus;
+}
+
+void ConsoleBus::write_io(std::uint16_t address, std::uint8_t value, std::uint64_t cycle) {
+    if (address >= 0x8000) return;
+    if (address >= 0x6000) {
+        if (board_.has_prg_ram) console_.prg_ram[address & 0x1FFFu] = value;
+        return;
+    }
+    if (address < 0x4000) ppu_.write(address & 7u, value, cycle);
+    else if (address == 0x4014) start_oam_dma(value, cycle);
+    else if (address == 0x4016) console_.controller.write_strobe(value);
+    else if (address < 0x4018) console_.apu.write(address, value, cycle);
+    update_deadline();
+}
+
+void ConsoleBus::start_oam_dma(std::uint8_t page, std::uint64_t cycle) {
+    const auto base = static_cast<std::uint16_t>(page << 8);
+    const auto stall = static_cast<std::uint16_t>(dma_cycles + (cycle & 1));
+    std::array<std::uint8_t, 256> bytes;
+    // A page of registers is read register by register, in the cycles in which the machine does it.
+    for (unsigned i = 0; i < 256; ++i) {
+        bytes[i] = read(static_cast<std::uint16_t>(base + i), cycle + 1 + stall - 512 + 2 * i);
+    }
+    ppu_.write_oam_page(bytes, cycle);
+    console_.dma_stall = stall;
+}
+
+/// A loop that waits for the PPU: LDA $2002 (AND #mask) Bxx, or BIT $2002 Bxx, back to its beginning, in ROM. Once a round has
+/// gone by, each further round does the same until the status changes, so whole rounds are skipped: none whose read could see
+/// another status, and none that would pass the deadline.
+std::uint64_t ConsoleBus::skip_poll(std::uint8_t opcode, std::uint16_t pc, std::uint8_t value, std::uint64_t cycle) {
+    constexpr std::uint8_t lda_absolute = 0xAD, and_immediate = 0x29, bpl = 0x10, bmi = 0x30, bvc = 0x50, bvs = 0x70, bne = 0xD0,
+                           beq = 0xF0;
+    constexpr std::uint8_t status_bits = status_vblank | status_sprite0 | status_overflow;
+    const bool status_stays = ((console_.ppu.status ^ value) & status_bits) == 0;
+    if (!skips_idle_loops_ || !status_stays || pc < 0x8003 || pc > 0xFFF0) return cycle;
+    const auto code = [&](unsigned address) { return prg_rom_[address & 0x7FFFu]; };
+
+    const bool is_load = opcode == lda_absolute;
+    unsigned at = pc;
+    std::uint64_t round = 4 + 3;
+    std::uint8_t tested = value;
+    if (is_load && code(at) == and_immediate) tested = static_cast<std::uint8_t>(tested & code(at + 1)), at += 2, round += 2;
+    bool is_taken = false;
+    switch (code(at)) {
+        case bpl: is_taken = !(tested & 0x80); break;
+        case bmi: is_taken = tested & 0x80; break;
+        case bvc: is_taken = !is_load && !(value & 0x40); break;
+        case bvs: is_taken = !is_load && (value & 0x40); break;
+        case bne: is_taken = is_load && tested != 0; break;
+        case beq: is_taken = is_load && tested == 0; break;
+        default: break;
+    }
+    const unsigned after = at + 2, target = after + static_cast<unsigned>(static_cast<std::int8_t>(code(at + 1)));
+    if (!is_taken || (target & 0xFFFFu) != pc - 3u) return cycle;
+    if ((after ^ target) & 0xFF00u) ++round;
+
+    const std::uint64_t last_read = cycle - 1;
+    const std::uint64_t last_same_read = (ppu_.next_status_change() - 3) / 3;
+    if (last_same_read <= last_read || deadline <= cycle) return cycle;
+    const std::uint64_t rounds = std::min((last_same_read - last_read) / round, (deadline - 1 - cycle) / round);
+    return cycle + rounds * round;
+}
+
+std::uint16_t read_vector(const Board& board, std::uint16_t address) {
+    return static_cast<std::uint16_t>(board.prg_rom[address & 0x7FFFu] | board.prg_rom[(address + 1) & 0x7FFFu] << 8);
+}
+
+/// The reset sequence reads the stack three times without writing to it, then takes its vector.
+void begin_program(Console& console, const Board& board) {
+    console.cpu.s = static_cast<std::uint8_t>(console.cpu.s - 3);
+    console.cpu.p |= flag_interrupt | flag_unused;
+    console.cpu.pc = read_vector(board, reset_vector);
+    console.cpu.is_jammed = 0;
+    console.cpu.sampled_early = 0;
+    console.cpu.sampled_flag = no_sampled_flag;
+    console.dma_stall = 0;
+    console.cycle += 7;
+}
+
+}  // namespace
+
+void Console::power_on(const Board& board, std::uint8_t ram_fill) noexcept {
+    *this = Console{};
+    ram.fill(ram_fill);
+    Ppu(ppu, board).power_on();
+    apu.power_on(cycle);
+    begin_program(*this, board);
+}
+
+void Console::reset(const Board& board) noexcept {
+    Ppu(ppu, board).reset();
+    apu.reset(cycle);
+    begin_program(*this, board);
+}
+
+void Console::run_frame(const Board& board, Buttons buttons, IdleLoops idle_loops) noexcept {
+    controller.held = {buttons, 0};
+    controller.was_read = 0;
+    ppu.has_frame_ended = 0;
+    ConsoleBus bus(*this, board, idle_loops);
+    if (!cpu.is_jammed) cycle = Interpreter<ConsoleBus>(cpu, bus, cycle).run();
+    if (cpu.is_jammed && !ppu.has_frame_ended) {
+        cycle = std::max(cycle, Ppu(ppu, board).frame_end_cycle());
+        Ppu(ppu, board).catch_up(cycle * 3 - 1);
+        // Nobody answers it any more; unanswered it would be held for ever.
+        ppu.nmi_cycle = never;
+        apu.dmc_cycle = never;
+    }
+    apu.catch_up(cycle);
+    ppu.has_frame_ended = 0;
+    ++frame_count;
+    lag_frames += !controller.was_read;
+}
+
+void copy_console(Console& to, const Console& from, const Board& board) noexcept {
+    const std::size_t logged = std::min(from.ppu.num_logged, max_logged) * sizeof(LoggedAccess);
+    std::memcpy(static_cast<void*>(&to), &from, offsetof(Console, ppu) + offsetof(PpuState, log) + logged);
+    if (board.has_chr_ram) to.ppu.chr_ram = from.ppu.chr_ram;
+}
+
+}  // namespace mario::nes

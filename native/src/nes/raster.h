@@ -1,0 +1,76 @@
+// How the PPU's scroll registers move while a picture is drawn, and which pixels of the background that gives.
+//
+// The one place that knows it: the chip's own registers (ppu), the time of the sprite-0 hit and the picture all come from here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "nes/ppu.h"
+
+namespace mario::nes {
+
+/// Moves v over the dots (from, to] of a frame with rendering on.
+void advance_scroll(PpuRegisters& registers, std::uint32_t line0, std::uint32_t from, std::uint32_t to);
+
+/// What an access to a register does to the scroll registers. `is_drawing`: rendering is on, on a line that is drawn.
+void apply_access(PpuRegisters& registers, unsigned number, std::uint8_t value, bool is_drawing);
+
+/// What the PPU reads while it draws. The palette is looked up later.
+struct PictureMemory {
+    const std::uint8_t* name_tables;  ///< 2,048 bytes
+    const std::uint8_t* chr;          ///< 8,192 bytes
+    Mirroring mirroring;
+};
+
+/// One line of background: 4 * palette + colour, where colour 0 is transparent.
+struct BackgroundLine {
+    std::array<std::uint8_t, 256 + 16> pixels;
+    unsigned first;                    ///< pixels[first] is the leftmost one: the fine scroll
+    std::uint8_t ctrl;                 ///< when the sprites of the line were fetched
+    bool has_sprites;                  ///< rendering was on then
+    bool has_steady_mask;              ///< mask holds for the whole line, and masks is not filled in
+    std::uint8_t mask;                 ///< as the line began
+    std::array<std::uint8_t, 256> masks;  ///< per pixel
+};
+
+/// Walks over one frame's log from the pre-render line on. Lines must be asked for in ascending order.
+class Raster {
+public:
+    /// Nothing is copied: the log and the memory must stay as they are.
+    Raster(const PpuRegisters& first, std::span<const LoggedAccess> log, std::uint32_t line0, const PictureMemory& memory)
+        : registers_(first), log_(log), line0_(line0), memory_(memory) {}
+
+    /// Goes to where the fetches of a line begin. True: no access falls into the line, and registers() holds for all of it.
+    bool begin_line(unsigned line);
+    /// Draws the line that was begun. Left columns that are switched off are transparent.
+    void draw(BackgroundLine& out);
+    [[nodiscard]] const PpuRegisters& registers() const { return registers_; }
+
+private:
+    void run_to(std::uint32_t dot);
+    [[nodiscard]] std::uint32_t next_access() const { return at_ < log_.size() ? log_[at_].dot : ~0u; }
+    void draw_steady(BackgroundLine& out) const;
+    void draw_changing(BackgroundLine& out);
+
+    PpuRegisters registers_;
+    std::span<const LoggedAccess> log_;
+    std::size_t at_ = 0;
+    std::uint32_t line0_;
+    std::uint32_t position_ = prerender_dot;
+    unsigned line_ = 0;
+    bool is_steady_ = true;
+    const PictureMemory& memory_;
+};
+
+/// The eight pixels of the tile that v points at, the leftmost in the lowest byte: 4 * palette + colour.
+[[nodiscard]] std::uint64_t background_tile(const PpuRegisters& registers, std::uint16_t v, const PictureMemory& memory);
+/// v moved right by some tiles.
+[[nodiscard]] std::uint16_t moved_right(std::uint16_t v, unsigned tiles);
+/// A row of eight pixels (colours 0-3) of a sprite, the leftmost in the lowest byte, as it stands on the screen.
+[[nodiscard]] std::uint64_t sprite_row(const std::uint8_t* oam_entry, unsigned row, std::uint8_t ctrl, const std::uint8_t* chr);
+
+[[nodiscard]] inline unsigned sprite_height(std::uint8_t ctrl) { return ctrl & ctrl_tall_sprites ? 16 : 8; }
+
+}  // namespace mario::nes
