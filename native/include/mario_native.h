@@ -45,6 +45,17 @@ MARIO_API const char* mario_last_error(void);
 /* Checks a whole .nes file in memory and describes it. MARIO_BAD_CARTRIDGE leaves *info as it was. */
 MARIO_API int32_t mario_read_cartridge(const uint8_t* file, size_t file_bytes, mario_cartridge_info* info);
 
+/* A part of the screen (even numbers inside 256 x 240), grey or in colour. Grey shrinks to out_width x out_height by exact area
+ * averages of the luma (77 R + 150 G + 29 B + 128) / 256, rounded half up; colour keeps its size.
+ */
+typedef struct mario_view {
+    uint32_t x, y, width, height;
+    uint32_t out_width, out_height;
+    uint32_t is_rgb; /* 1: [out_height, out_width, 3]; 0: [out_height, out_width] */
+} mario_view;
+
+MARIO_API size_t mario_view_bytes(void); /* sizeof(mario_view) as compiled */
+
 /* One console. A handle belongs to one thread at a time. Buttons are bits: A 1, B 2, select 4, start 8, up 16, down 32,
  * left 64, right 128.
  */
@@ -74,6 +85,58 @@ MARIO_API int32_t mario_console_is_jammed(const mario_console* console);   /* th
 MARIO_API size_t mario_state_bytes(void);
 MARIO_API int32_t mario_console_save(const mario_console* console, uint8_t* state, size_t state_bytes);
 MARIO_API int32_t mario_console_load(mario_console* console, const uint8_t* state, size_t state_bytes);
+
+/* The picture of the last frame; out has out_width * out_height bytes, times 3 in colour. */
+MARIO_API int32_t mario_console_observe(const mario_console* console, const mario_view* view, uint8_t* out, size_t out_bytes);
+
+/* Many consoles with one cartridge, stepped by a pool of threads. A handle belongs to one thread at a time. Results depend on
+ * neither the number of threads nor the number of consoles.
+ */
+typedef struct mario_batch mario_batch;
+
+typedef struct mario_batch_config {
+    uint32_t num_consoles;
+    uint32_t num_threads;       /* 0: as many as the machine has */
+    uint32_t frame_skip;        /* frames per step, all with the same buttons */
+    uint32_t num_snapshots;     /* places for states to reset to */
+    uint32_t ram_fill;          /* every byte of RAM at power-on */
+    uint32_t takes_maximum;     /* 1: each pixel is the brighter one of the last two frames */
+    uint32_t num_ram_addresses; /* 0: a step reports all 2,048 bytes of RAM */
+    mario_view view;
+} mario_batch_config;
+
+typedef struct mario_step_flags {
+    uint32_t lag_frames; /* frames of the step in which the program did not read the controller */
+    uint32_t is_jammed;  /* the CPU has stopped for good; only a snapshot helps */
+} mario_step_flags;
+
+MARIO_API size_t mario_batch_config_bytes(void); /* sizeof(mario_batch_config) as compiled */
+MARIO_API size_t mario_step_flags_bytes(void);   /* sizeof(mario_step_flags) as compiled */
+
+/* Copies the cartridge and the addresses (num_ram_addresses of them, below 2,048; may be NULL when 0) and switches all consoles
+ * on. On failure *batch stays as it was. */
+MARIO_API int32_t mario_batch_create(const uint8_t* file, size_t file_bytes, const mario_batch_config* config,
+                                     const uint16_t* ram_addresses, mario_batch** batch);
+MARIO_API void mario_batch_destroy(mario_batch* batch); /* NULL is allowed; joins the threads */
+
+/* Runs frame_skip frames on every console, except where snapshots[i] >= 0: that console becomes the snapshot and does not run.
+ * Then writes one row per console into each array that is not NULL: the view, the bytes of RAM, the flags. buttons has one byte
+ * per console; snapshots may be NULL. On failure nothing has changed. */
+MARIO_API int32_t mario_batch_step(mario_batch* batch, const uint8_t* buttons, const int32_t* snapshots, uint8_t* observations,
+                                   uint8_t* ram, mario_step_flags* flags);
+
+/* Places to reset to: from a save-state, or from a console of the batch as it is now. */
+MARIO_API int32_t mario_batch_set_snapshot(mario_batch* batch, uint32_t snapshot, const uint8_t* state, size_t state_bytes);
+MARIO_API int32_t mario_batch_take_snapshot(mario_batch* batch, uint32_t snapshot, uint32_t console);
+
+MARIO_API int32_t mario_batch_copy(mario_batch* batch, uint32_t to, uint32_t from);
+MARIO_API int32_t mario_batch_save(const mario_batch* batch, uint32_t console, uint8_t* state, size_t state_bytes);
+MARIO_API int32_t mario_batch_load(mario_batch* batch, uint32_t console, const uint8_t* state, size_t state_bytes);
+
+/* The 2,048 bytes of a console's RAM, to be read and written between calls; NULL for an index out of range. Valid until the
+ * batch is destroyed. */
+MARIO_API uint8_t* mario_batch_ram(mario_batch* batch, uint32_t console);
+MARIO_API uint32_t mario_batch_num_threads(const mario_batch* batch); /* as really used */
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,7 @@
 // mario_native.h over the C++ inside: one console.
 #include <memory>
+#include <stdexcept>
+#include <string>
 
 #include "boundary_guard.h"
 #include "mario_native.h"
@@ -55,13 +57,25 @@ size_t mario_state_bytes(void) { return save_state_bytes; }
 
 int32_t mario_console_save(const mario_console* console, uint8_t* state, size_t state_bytes) {
     return mario::guarded([&] {
-        if (state_bytes != save_state_bytes) throw mario::ArgumentError("a save-state needs mario_state_bytes() bytes");
-        write_save_state(console->console, console->board, std::span<uint8_t, save_state_bytes>(state, save_state_bytes));
+        write_save_state(console->console, console->board, mario::state_buffer(state, state_bytes));
     });
 }
 
 int32_t mario_console_load(mario_console* console, const uint8_t* state, size_t state_bytes) {
     return mario::guarded([&] { read_save_state(console->console, console->board, {state, state_bytes}); });
+}
+
+size_t mario_view_bytes(void) { return sizeof(mario_view); }
+
+int32_t mario_console_observe(const mario_console* console, const mario_view* view, uint8_t* out, size_t out_bytes) {
+    return mario::guarded([&] {
+        const mario::picture::Camera camera(mario::view_of(*view));
+        if (out_bytes != camera.out_bytes()) {
+            throw std::invalid_argument("the view has " + std::to_string(camera.out_bytes()) + " bytes, the buffer " +
+                                        std::to_string(out_bytes));
+        }
+        camera.draw(console->console, console->board, out);
+    });
 }
 
 }  // extern "C"

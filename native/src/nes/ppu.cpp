@@ -25,7 +25,6 @@ bool covers(std::uint8_t y, unsigned line, unsigned height) { return line >= y &
 void Ppu::power_on() {
     s_ = PpuState{};
     s_.nmi_cycle = never;
-    s_.status = status_vblank;
     s_.drawn_line0 = line0_dot;
     update_line0();
 }

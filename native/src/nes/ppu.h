@@ -89,7 +89,7 @@ class Ppu {
 public:
     Ppu(PpuState& state, const Board& board) : s_(state), board_(board) {}
 
-    /// As switched on, at the beginning of a vertical blank with its flag set.
+    /// As switched on, at the beginning of a vertical blank whose flag is not set.
     void power_on();
     void reset();
 

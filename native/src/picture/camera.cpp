@@ -1,0 +1,167 @@
+#include "picture/camera.h"
+
+#include <cstring>
+#include <numeric>
+#include <string>
+
+#include "picture/colours.h"
+#include "picture/scanlines.h"
+
+namespace mario::picture {
+namespace {
+
+void expect(bool holds, const std::string& complaint) {
+    if (!holds) throw ViewError(complaint);
+}
+
+void check(const View& view) {
+    expect(view.x % 2 == 0 && view.y % 2 == 0 && view.width % 2 == 0 && view.height % 2 == 0,
+           "the crop (x, y, width, height) must be even numbers");
+    expect(view.width >= 2 && view.x < screen_width && view.width <= screen_width - view.x && view.height >= 2 &&
+               view.y < screen_height && view.height <= screen_height - view.y,
+           "the crop must lie inside the screen of 256 x 240");
+    expect(view.out_width >= 1 && view.out_width <= view.width && view.out_height >= 1 && view.out_height <= view.height,
+           "a picture can shrink, not grow: " + std::to_string(view.width) + " x " + std::to_string(view.height) + " to " +
+               std::to_string(view.out_width) + " x " + std::to_string(view.out_height));
+    expect(view.format == Format::grey || (view.out_width == view.width && view.out_height == view.height),
+           "a picture in colour keeps its size; ask for the crop's own, or for grey");
+}
+
+/// In units in which every input is `inner` wide and every output `total`: 64/21 of an input each for 256 to 84.
+AreaWeights area_weights(unsigned num_inputs, unsigned num_outputs) {
+    const unsigned divisor = std::gcd(num_inputs, num_outputs);
+    AreaWeights weights;
+    weights.num_outputs = num_outputs;
+    weights.inner_weight = num_outputs / divisor;
+    weights.total = num_inputs / divisor;
+    for (unsigned i = 0; i < num_outputs; ++i) {
+        const unsigned begin = i * weights.total, end = begin + weights.total;
+        const unsigned first = begin / weights.inner_weight, last = (end - 1) / weights.inner_weight;
+        weights.first[i] = static_cast<std::uint16_t>(first);
+        const unsigned first_end = (first + 1) * weights.inner_weight;
+        weights.first_weight[i] = static_cast<std::uint16_t>((end < first_end ? end : first_end) - begin);
+        weights.last_weight[i] = static_cast<std::uint16_t>(first == last ? 0 : end - last * weights.inner_weight);
+        weights.last[i] = static_cast<std::uint16_t>(last);
+    }
+    return weights;
+}
+
+using Rgb = std::array<std::uint8_t, 3>;
+
+/// What the palette's entries look like on a line with this mask.
+std::array<Rgb, 32> rgb_table(const std::array<std::uint8_t, 32>& palette, std::uint8_t mask) {
+    std::array<Rgb, 32> table{};
+    for (unsigned i = 0; i < 32; ++i) {
+        const unsigned entry = (i & 3u) == 0 ? 0 : i;
+        const unsigned colour = palette[entry] & (mask & nes::mask_grey ? 0x30u : 0x3Fu);
+        table[i] = colours[colour];
+        // Emphasis dims the other two channels, to about three quarters.
+        for (unsigned channel = 0; channel < 3; ++channel) {
+            const unsigned others = mask >> 5u & ~(1u << channel) & 7u;
+            if (others) table[i][channel] = static_cast<std::uint8_t>(table[i][channel] * 3u / 4u);
+        }
+    }
+    return table;
+}
+
+/// The tables of the line before serve as long as palette and mask stay.
+struct Tables {
+    std::array<std::uint8_t, 32> palette{};
+    std::uint8_t mask = 0;
+    bool is_made = false;
+    std::array<Rgb, 32> rgb{};
+    std::array<std::uint8_t, 32> grey{};
+
+    void follow(const Scanline& line) {
+        constexpr std::uint8_t colour_bits = 0xE0 | nes::mask_grey;
+        if (is_made && palette == *line.palette && mask == (line.mask & colour_bits)) return;
+        palette = *line.palette;
+        mask = line.mask & colour_bits;
+        is_made = true;
+        rgb = rgb_table(palette, mask);
+        for (unsigned i = 0; i < 32; ++i) grey[i] = luma(rgb[i][0], rgb[i][1], rgb[i][2]);
+    }
+};
+
+void write_rgb(const std::uint8_t* pixels, const std::array<Rgb, 32>& table, std::uint8_t* out, unsigned count) {
+    for (unsigned i = 0; i < count; ++i) std::memcpy(out + 3 * i, table[pixels[i] & 31u].data(), 3);
+}
+
+/// Gathers weighted lines until a row of the output is complete.
+class Shrinker {
+public:
+    Shrinker(const AreaWeights& columns, const AreaWeights& rows, const Kernels& kernels, unsigned width, std::uint8_t* out)
+        : columns_(columns), rows_(rows), kernels_(kernels), width_(width), out_(out) {}
+
+    void take(unsigned line, const std::uint8_t* pixels) {
+        while (row_ < rows_.num_outputs && line >= rows_.first[row_]) {
+            const unsigned last = rows_.last[row_];
+            const unsigned weight = line == rows_.first[row_] ? rows_.first_weight[row_]
+                                    : line == last            ? rows_.last_weight[row_]
+                                                              : rows_.inner_weight;
+            kernels_.accumulate(sums_.data(), pixels, weight, width_);
+            if (line < last) return;
+            kernels_.reduce(sums_.data(), columns_, rows_.total, out_ + std::size_t{row_} * columns_.num_outputs);
+            sums_.fill(0);
+            ++row_;
+        }
+    }
+
+private:
+    const AreaWeights& columns_;
+    const AreaWeights& rows_;
+    const Kernels& kernels_;
+    unsigned width_;
+    std::uint8_t* out_;
+    unsigned row_ = 0;
+    std::array<std::uint16_t, screen_width> sums_{};
+};
+
+}  // namespace
+
+Camera::Camera(const View& view, const Kernels& kernels) : view_(view), kernels_(kernels) {
+    check(view);
+    columns_ = area_weights(view.width, view.out_width);
+    rows_ = area_weights(view.height, view.out_height);
+}
+
+std::size_t Camera::out_bytes() const { return std::size_t{view_.out_width} * view_.out_height * channels(); }
+
+std::size_t Camera::exposure_bytes() const { return std::size_t{view_.width} * view_.height * channels(); }
+
+bool Camera::shrinks() const { return view_.out_width != view_.width || view_.out_height != view_.height; }
+
+/// Calls take(line of the crop, its pixels as grey or colour), which may change them.
+template <typename Take>
+void Camera::for_each_line(const nes::Console& console, const nes::Board& board, Take take) const {
+    Scanlines scanlines(console, board);
+    Tables tables;
+    std::array<std::uint8_t, screen_width * 3> converted;
+    for (unsigned line = 0; line < view_.height; ++line) {
+        const Scanline scanline = scanlines.draw(view_.y + line);
+        tables.follow(scanline);
+        const std::uint8_t* const pixels = scanline.pixels + view_.x;
+        if (view_.format == Format::grey) kernels_.look_up(pixels, tables.grey.data(), converted.data(), view_.width);
+        else write_rgb(pixels, tables.rgb, converted.data(), view_.width);
+        take(line, converted.data());
+    }
+}
+
+void Camera::expose(const nes::Console& console, const nes::Board& board, std::uint8_t* exposure) const {
+    const std::size_t line_bytes = std::size_t{view_.width} * channels();
+    for_each_line(console, board, [&](unsigned line, const std::uint8_t* pixels) {
+        std::memcpy(exposure + line * line_bytes, pixels, line_bytes);
+    });
+}
+
+void Camera::draw(const nes::Console& console, const nes::Board& board, std::uint8_t* out, const std::uint8_t* exposure) const {
+    const std::size_t line_bytes = std::size_t{view_.width} * channels();
+    Shrinker shrinker(columns_, rows_, kernels_, view_.width, out);
+    for_each_line(console, board, [&](unsigned line, std::uint8_t* pixels) {
+        if (exposure) kernels_.maximum(pixels, exposure + line * line_bytes, static_cast<unsigned>(line_bytes));
+        if (shrinks()) shrinker.take(line, pixels);
+        else std::memcpy(out + line * line_bytes, pixels, line_bytes);
+    });
+}
+
+}  // namespace mario::picture
