@@ -43,6 +43,10 @@ class RomError(SetupError):
     """The game's ROM is missing, damaged, or another game."""
 
 
+class SaveStateError(SetupError):
+    """A console's save-state is damaged, or belongs to another ROM or version."""
+
+
 class CheckpointError(MarioError):
     """A checkpoint was asked for and none can be used."""
 

@@ -1,1 +1,20 @@
 """The console behind its C boundary, and the cartridge that goes into it."""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mario_a3c.native.batch import BatchConsole
+    from mario_a3c.native.console import Console
+    from mario_a3c.native.view import View
+
+__all__ = ["BatchConsole", "Console", "View"]
+
+_HOMES = {"BatchConsole": "batch", "Console": "console", "View": "view"}
+
+
+def __getattr__(name: str) -> Any:
+    """Looks a public name up when it is first used: configs are read from this package without loading NumPy."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mario_a3c.errors import RomError
-from mario_a3c.native.library import OK, CartridgeInfo, load_library
+from mario_a3c.native.bindings import CartridgeInfo
+from mario_a3c.native.library import check, load_library
 
 HEADER_BYTES = 16
 _MAX_FILE_BYTES = 4 << 20  # as in cartridge.h; only keeps us from reading a disk image into memory
@@ -42,8 +43,7 @@ def parse_cartridge(content: bytes) -> Cartridge:
     """Raises RomError with the console's own complaint."""
     library = load_library()
     info = CartridgeInfo()
-    if library.mario_read_cartridge(content, len(content), ctypes.byref(info)) != OK:
-        raise RomError(library.mario_last_error().decode())
+    check(library, library.mario_read_cartridge(content, len(content), ctypes.byref(info)))
     return Cartridge(
         file=content,
         prg_rom_bytes=info.prg_rom_bytes,

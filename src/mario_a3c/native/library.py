@@ -1,4 +1,4 @@
-"""Finds, checks and loads the native library; declares every function of `mario_native.h` to ctypes.
+"""Finds, checks and loads the native library.
 
 Two builds may lie around: the one pip installed and the one of a plain `cmake` build in `build/`. The first that
 fits is taken. In a checkout "fits" includes the hash of the sources, so a library that is older than the code
@@ -12,34 +12,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from mario_a3c.errors import NativeLibraryError
+from mario_a3c.errors import NativeLibraryError, RomError, SaveStateError
+from mario_a3c.native.bindings import ABI_VERSION, RECORDS, SIGNATURES, Status
 
-ABI_VERSION = 1
 FILE_NAME = "libmario_native.dylib" if sys.platform == "darwin" else "libmario_native.so"
 HOW_TO_BUILD = "build it with `pip install -e .`, or with `cmake -S native -B build && cmake --build build`"
-
-OK = 0
-
-
-class CartridgeInfo(ctypes.Structure):
-    """`mario_cartridge_info`."""
-
-    _fields_ = (
-        ("prg_rom_bytes", ctypes.c_uint32),
-        ("chr_rom_bytes", ctypes.c_uint32),
-        ("prg_ram_bytes", ctypes.c_uint32),
-        ("vertical_mirroring", ctypes.c_uint32),
-    )
-
-
-# One entry per function of mario_native.h: result, then arguments. CDLL frees the GIL during each call.
-SIGNATURES = {
-    "mario_abi_version": (ctypes.c_uint32, []),
-    "mario_source_hash": (ctypes.c_char_p, []),
-    "mario_cartridge_info_bytes": (ctypes.c_size_t, []),
-    "mario_last_error": (ctypes.c_char_p, []),
-    "mario_read_cartridge": (ctypes.c_int32, [ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(CartridgeInfo)]),
-}
 
 
 @functools.cache
@@ -54,6 +31,20 @@ def load_library() -> ctypes.CDLL:
     if not refused:
         raise NativeLibraryError(f"the native library ({FILE_NAME}) has not been built; {HOW_TO_BUILD}")
     raise NativeLibraryError(f"no native library fits:{''.join(refused)}\n{HOW_TO_BUILD}")
+
+
+def check(library: ctypes.CDLL, status: int) -> None:
+    """Turns a status other than OK into an exception with the library's own sentence."""
+    if status == Status.OK:
+        return
+    reason = library.mario_last_error().decode()
+    if status == Status.BAD_CARTRIDGE:
+        raise RomError(reason)
+    if status == Status.BAD_STATE:
+        raise SaveStateError(reason)
+    if status == Status.BAD_ARGUMENT:
+        raise ValueError(reason)
+    raise NativeLibraryError(f"the native library failed: {reason}")
 
 
 def candidates() -> Iterator[Path]:
@@ -99,9 +90,10 @@ def _check_abi(path: Path, library: ctypes.CDLL) -> None:
     version = library.mario_abi_version()
     if version != ABI_VERSION:
         raise NativeLibraryError(f"{path} speaks version {version} of the boundary, this package version {ABI_VERSION}")
-    size = library.mario_cartridge_info_bytes()
-    if size != ctypes.sizeof(CartridgeInfo):
-        raise NativeLibraryError(f"{path} has a cartridge record of {size} bytes, not {ctypes.sizeof(CartridgeInfo)}")
+    for size_function, record in RECORDS.items():
+        size = getattr(library, size_function)()
+        if size != ctypes.sizeof(record):
+            raise NativeLibraryError(f"{path} has a {record.__name__} of {size} bytes, not {ctypes.sizeof(record)}")
 
 
 def _check_sources(path: Path, library: ctypes.CDLL) -> None:

@@ -65,7 +65,7 @@ def locate_rom(
 def find_rom(config: RomConfig, cache: CacheDir, *, game: str = DEFAULT_GAME) -> Rom | None:
     """The ROM, when it is on this machine already. A file that was named must be usable."""
     if config.rom is not None:
-        return _open_named(config.rom, allow_unknown=config.allow_unknown_rom)
+        return open_rom(config.rom, allow_unknown=config.allow_unknown_rom)
     for source, folder in (("cache", cache.folder("roms")), (f"installed {PACKAGE}", _installed_rom_folder())):
         cartridges = {cartridge.sha1: (path, cartridge) for path, cartridge in _readable_cartridges(folder)}
         for dump in dumps_of(game):
@@ -73,6 +73,20 @@ def find_rom(config: RomConfig, cache: CacheDir, *, game: str = DEFAULT_GAME) ->
                 path, cartridge = cartridges[dump.sha1]
                 return Rom(path, cartridge, dump, source)
     return None
+
+
+def open_rom(path: Path, *, allow_unknown: bool = False) -> Rom:
+    """Reads a file that somebody named; one that is not a known dump is refused unless that is allowed."""
+    cartridge = read_cartridge(path)
+    known = identify(cartridge.sha1)
+    if known is None and not allow_unknown:
+        expected = "".join(f"\n  {dump.sha1}  {dump.title}" for dump in dumps_of(DEFAULT_GAME))
+        raise RomError(
+            f"{path} is not a known dump of the game. SHA-1 without the header:\n  {cartridge.sha1}  this file\n"
+            f"expected one of:{expected}\nGive such a file with --rom, leave --rom out to have one found, "
+            "or add --allow-unknown-rom to play this one"
+        )
+    return Rom(path, cartridge, known, "--rom")
 
 
 def fetch_roms(cache: CacheDir, download: Callable[[Path], Path]) -> None:
@@ -109,19 +123,6 @@ def download_wheel(folder: Path) -> Path:
         complaints = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
         raise OSError("pip said: " + (complaints[-1] if complaints else done.stderr.strip()[-300:] or "nothing"))
     return wheels[0]
-
-
-def _open_named(path: Path, *, allow_unknown: bool) -> Rom:
-    cartridge = read_cartridge(path)
-    known = identify(cartridge.sha1)
-    if known is None and not allow_unknown:
-        expected = "".join(f"\n  {dump.sha1}  {dump.title}" for dump in dumps_of(DEFAULT_GAME))
-        raise RomError(
-            f"{path} is not a known dump of the game. SHA-1 without the header:\n  {cartridge.sha1}  this file\n"
-            f"expected one of:{expected}\nGive such a file with --rom, leave --rom out to have one found, "
-            "or add --allow-unknown-rom to play this one"
-        )
-    return Rom(path, cartridge, known, "--rom")
 
 
 def _installed_rom_folder() -> Path | None:

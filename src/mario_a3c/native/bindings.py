@@ -1,0 +1,112 @@
+"""`mario_native.h` in ctypes' words: records, status codes and the signature of every function.
+
+A test reads the header and compares. Buffers are passed as plain addresses (`c_void_p`), taken once by the caller:
+asking an array for its address costs more than the call.
+"""
+
+import ctypes
+from ctypes import POINTER, c_char_p, c_int32, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
+from enum import IntEnum
+from typing import Any
+
+ABI_VERSION = 2
+
+
+class Status(IntEnum):
+    OK = 0
+    BAD_CARTRIDGE = 1
+    INTERNAL = 2
+    BAD_STATE = 3
+    BAD_ARGUMENT = 4
+
+
+class CartridgeInfo(ctypes.Structure):
+    """`mario_cartridge_info`."""
+
+    _fields_ = (
+        ("prg_rom_bytes", c_uint32),
+        ("chr_rom_bytes", c_uint32),
+        ("prg_ram_bytes", c_uint32),
+        ("vertical_mirroring", c_uint32),
+    )
+
+
+class ViewRecord(ctypes.Structure):
+    """`mario_view`."""
+
+    _fields_ = (
+        ("x", c_uint32),
+        ("y", c_uint32),
+        ("width", c_uint32),
+        ("height", c_uint32),
+        ("out_width", c_uint32),
+        ("out_height", c_uint32),
+        ("is_rgb", c_uint32),
+    )
+
+
+class BatchRecord(ctypes.Structure):
+    """`mario_batch_config`."""
+
+    _fields_ = (
+        ("num_consoles", c_uint32),
+        ("num_threads", c_uint32),
+        ("frame_skip", c_uint32),
+        ("num_snapshots", c_uint32),
+        ("ram_fill", c_uint32),
+        ("takes_maximum", c_uint32),
+        ("num_ram_addresses", c_uint32),
+        ("view", ViewRecord),
+    )
+
+
+class StepFlags(ctypes.Structure):
+    """`mario_step_flags`."""
+
+    _fields_ = (("lag_frames", c_uint32), ("is_jammed", c_uint32))
+
+
+# The size of each record is compared with the library's before anything else is called.
+RECORDS: dict[str, type[ctypes.Structure]] = {
+    "mario_cartridge_info_bytes": CartridgeInfo,
+    "mario_view_bytes": ViewRecord,
+    "mario_batch_config_bytes": BatchRecord,
+    "mario_step_flags_bytes": StepFlags,
+}
+
+# Result, then arguments.
+SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
+    "mario_abi_version": (c_uint32, []),
+    "mario_source_hash": (c_char_p, []),
+    "mario_cartridge_info_bytes": (c_size_t, []),
+    "mario_last_error": (c_char_p, []),
+    "mario_read_cartridge": (c_int32, [c_char_p, c_size_t, POINTER(CartridgeInfo)]),
+    "mario_view_bytes": (c_size_t, []),
+    "mario_console_create": (c_int32, [c_char_p, c_size_t, POINTER(c_void_p)]),
+    "mario_console_destroy": (None, [c_void_p]),
+    "mario_console_power_on": (None, [c_void_p, c_uint8]),
+    "mario_console_reset": (None, [c_void_p]),
+    "mario_console_run_frames": (None, [c_void_p, c_uint8, c_uint32]),
+    "mario_console_set_idle_skip": (None, [c_void_p, c_int32]),
+    "mario_console_ram": (c_void_p, [c_void_p]),
+    "mario_console_prg_ram": (c_void_p, [c_void_p]),
+    "mario_console_frame_count": (c_uint64, [c_void_p]),
+    "mario_console_lag_frames": (c_uint64, [c_void_p]),
+    "mario_console_is_jammed": (c_int32, [c_void_p]),
+    "mario_state_bytes": (c_size_t, []),
+    "mario_console_save": (c_int32, [c_void_p, c_void_p, c_size_t]),
+    "mario_console_load": (c_int32, [c_void_p, c_char_p, c_size_t]),
+    "mario_console_observe": (c_int32, [c_void_p, POINTER(ViewRecord), c_void_p, c_size_t]),
+    "mario_batch_config_bytes": (c_size_t, []),
+    "mario_step_flags_bytes": (c_size_t, []),
+    "mario_batch_create": (c_int32, [c_char_p, c_size_t, POINTER(BatchRecord), c_void_p, POINTER(c_void_p)]),
+    "mario_batch_destroy": (None, [c_void_p]),
+    "mario_batch_step": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
+    "mario_batch_set_snapshot": (c_int32, [c_void_p, c_uint32, c_char_p, c_size_t]),
+    "mario_batch_take_snapshot": (c_int32, [c_void_p, c_uint32, c_uint32]),
+    "mario_batch_copy": (c_int32, [c_void_p, c_uint32, c_uint32]),
+    "mario_batch_save": (c_int32, [c_void_p, c_uint32, c_void_p, c_size_t]),
+    "mario_batch_load": (c_int32, [c_void_p, c_uint32, c_char_p, c_size_t]),
+    "mario_batch_ram": (c_void_p, [c_void_p, c_uint32]),
+    "mario_batch_num_threads": (c_uint32, [c_void_p]),
+}
