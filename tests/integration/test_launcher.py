@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,18 +15,22 @@ FAKE_PYTHON = """#!/bin/sh
 case "$*" in
     *flock*) exec '{python}' "$@" ;;
     *sys.version_info*) echo "$FAKE_VERSION" ;;
-    *ensurepip*) exit "${{FAKE_NO_VENV:-0}}" ;;
+    *"import ensurepip"*) exit "${{FAKE_NO_VENV:-0}}" ;;
     --version) echo "Python $FAKE_VERSION" ;;
     "-m venv --clear "*) rm -rf "$4"; mkdir -p "$4/bin"; cp "$0" "$4/bin/python" ;;
-    "-m pip --version") ;;
+    "-m pip --version") exit "${{FAKE_NO_PIP:-0}}" ;;
+    "-m ensurepip") echo "$PWD: $*" >>"$FAKE_LOG" ;;
     "-m pip install "*)
-        sleep "${{FAKE_PIP_SECONDS:-0}}"
+        echo "pip's own chatter"
+        [ -z "${{FAKE_PIP_GATE-}}" ] || cat "$FAKE_PIP_GATE" >/dev/null
         echo "$PWD: $*" >>"$FAKE_LOG"
-        exit "${{FAKE_PIP_FAILS:-0}}" ;;
+        [ "${{FAKE_PIP_FAILS:-0}}" = 0 ] || exit 1
+        printf '#!/bin/sh\nprintf "%%s|" "$PWD" mario "$@"; echo\n' >"${{0%/*}}/mario"
+        chmod +x "${{0%/*}}/mario" ;;
     "-m "*) printf '%s|' "$PWD" "$@"; echo ;;
 esac
 """
-TOOLS = ("sh", "dirname", "readlink", "cat", "rm", "mkdir", "cp", "find", "sort", "xargs", "cksum", "sleep", "env")
+TOOLS = ("sh", "dirname", "readlink", "cat", "rm", "mkdir", "chmod", "cp", "find", "sort", "cksum")
 
 
 @dataclass
@@ -83,10 +86,10 @@ def machine(tmp_path: Path, repository: Path) -> Machine:
 
 def test_the_first_run_sets_up_and_the_second_only_runs(machine: Machine, tmp_path: Path) -> None:
     code, out, err = machine.run("train", "--rom", "my game.nes", cwd=tmp_path)
-    assert (code, out) == (0, f"{tmp_path}|-m|mario_a3c|train|--rom|my game.nes|\n")
+    assert (code, out) == (0, f"{tmp_path}|mario|train|--rom|my game.nes|\n")
     assert "[setup] setting up .venv" in err
     assert machine.installs() == [f"{machine.clone}: -m pip install --disable-pip-version-check -r requirements.txt"]
-    assert machine.run("train") == (0, f"{machine.clone}|-m|mario_a3c|train|\n", "")
+    assert machine.run("train") == (0, f"{machine.clone}|mario|train|\n", "")
     assert len(machine.installs()) == 1
 
 
@@ -107,7 +110,10 @@ def test_training_s_set_is_not_enough_for_tests(machine: Machine) -> None:
 
 @pytest.mark.parametrize(
     ("changed", "num_installs"),
-    [("requirements.txt", 2), ("pyproject.toml", 2), ("native/src/a.cpp", 2), ("native/tests/t.cpp", 1), ("README", 1)],
+    [
+        *(("requirements.txt", 2), ("pyproject.toml", 2), ("native/src/a.cpp", 2), ("native/src/new one.h", 2)),
+        *(("native/tests/t.cpp", 1), ("README", 1), ("native/src/.a.cpp.swp", 1), ("native/src/.#a.cpp", 1)),
+    ],
 )
 def test_only_what_decides_the_set_up_makes_it_anew(machine: Machine, changed: str, num_installs: int) -> None:
     machine.run("train")
@@ -116,15 +122,41 @@ def test_only_what_decides_the_set_up_makes_it_anew(machine: Machine, changed: s
     assert len(machine.installs()) == num_installs
 
 
-def test_a_moved_clone_and_a_new_python_set_up_again(machine: Machine) -> None:
+def test_a_moved_clone_sets_up_anew(machine: Machine) -> None:
     machine.run("train")
     moved = machine.clone.rename(machine.clone.with_name("moved"))
+    (moved / ".venv" / "left over").write_text("")
     machine = Machine(moved, machine.path, machine.log)
+    _, out, err = machine.run("train")
+    assert out == f"{moved}|mario|train|\n"
+    assert "making it anew" in err
+    assert not (moved / ".venv" / "left over").exists()
+
+
+def test_a_python_that_was_upgraded_under_the_environment_sets_up_again(machine: Machine) -> None:
     machine.run("train")
+    machine.run("train", FAKE_VERSION="3.12")
+    machine.run("train", FAKE_VERSION="3.12")
     assert len(machine.installs()) == 2
-    (moved / ".venv" / "bin" / "python").unlink()
+
+
+def test_an_environment_made_by_hand_is_used_as_it_is(machine: Machine) -> None:
+    venv = machine.clone / ".venv"
+    (venv / "bin").mkdir(parents=True)
+    shutil.copy(machine.path / "python3", venv / "bin" / "python")
+    (venv / "my own package").write_text("")
+    code, _, err = machine.run("train", FAKE_NO_PIP="1")
+    assert code == 0
+    assert "anew" not in err
+    assert (venv / "my own package").exists()
+    assert machine.installs()[0].endswith("-m ensurepip"), "uv makes environments without pip"
+
+
+def test_an_environment_whose_python_is_gone_is_made_anew(machine: Machine) -> None:
     machine.run("train")
-    assert len(machine.installs()) == 3
+    (machine.clone / ".venv" / "bin" / "python").unlink()
+    assert machine.run("train")[0] == 0
+    assert len(machine.installs()) == 2
 
 
 def test_a_failed_set_up_says_so_and_is_repeated(machine: Machine) -> None:
@@ -147,22 +179,26 @@ def test_a_failed_change_is_not_forgotten_when_the_change_is_taken_back(machine:
 
 
 def test_two_first_runs_at_once_set_up_once(machine: Machine) -> None:
-    first = machine.start("train", FAKE_PIP_SECONDS="1")
-    second = machine.start("train", FAKE_PIP_SECONDS="1")
+    gate = machine.log.with_name("gate")
+    os.mkfifo(gate)
+    first = machine.start("train", FAKE_PIP_GATE=str(gate))
+    with open(gate, "w"):  # returns once the first one's pip has begun
+        second = machine.start("train", FAKE_PIP_GATE=str(gate))
+        assert second.stderr is not None
+        assert "another set-up is running" in second.stderr.readline()
     results = [process.communicate(timeout=60) for process in (first, second)]
     assert [process.returncode for process in (first, second)] == [0, 0]
-    assert [out for out, _ in results] == [f"{machine.clone}|-m|mario_a3c|train|\n"] * 2
+    assert [out for out, _ in results] == [f"{machine.clone}|mario|train|\n"] * 2
     assert len(machine.installs()) == 1
-    assert sum("another set-up is running" in err for _, err in results) == 1
 
 
 def test_a_killed_set_up_leaves_no_lock_behind(machine: Machine) -> None:
-    killed = machine.start("train", FAKE_PIP_SECONDS="100")
-    deadline = time.monotonic() + 30
-    while not (machine.clone / ".venv" / "bin" / "python").exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    os.killpg(killed.pid, signal.SIGKILL)
-    killed.communicate(timeout=60)
+    gate = machine.log.with_name("gate")
+    os.mkfifo(gate)
+    killed = machine.start("train", FAKE_PIP_GATE=str(gate))
+    with open(gate, "w"):
+        os.killpg(killed.pid, signal.SIGKILL)
+        killed.communicate(timeout=60)
     assert machine.installs() == []
     assert machine.run("train")[0] == 0
 
@@ -173,7 +209,7 @@ def test_it_works_through_a_link(machine: Machine, tmp_path: Path) -> None:
     done = subprocess.run(
         [tmp_path / "links" / "mario", "rom"], env=machine.environment(), capture_output=True, text=True, check=True
     )
-    assert done.stdout.endswith("|-m|mario_a3c|rom|\n")
+    assert done.stdout.endswith("|mario|rom|\n")
     assert (machine.clone / ".venv").exists()
 
 
@@ -181,7 +217,7 @@ def test_it_works_through_a_link(machine: Machine, tmp_path: Path) -> None:
 def test_a_python_that_does_not_fit_is_refused_with_the_remedy(machine: Machine, version: str) -> None:
     code, out, err = machine.run("train", FAKE_VERSION=version)
     assert (code, out) == (3, "")
-    assert f"needs Python 3.10 to 3.14, and found  {version}" in err
+    assert f"needs Python 3.10 to 3.14, and found {version}." in err
     assert "apt-get install python3" in err
     assert machine.installs() == []
 
@@ -203,6 +239,11 @@ def test_no_compiler_is_answered_with_how_to_get_one(machine: Machine) -> None:
     assert "no C++ compiler" in err
     assert "apt-get install g++" in err
     assert machine.installs() == []
+
+
+def test_a_compiler_that_was_named_must_exist(machine: Machine) -> None:
+    assert machine.run("train", CXX="no-such-compiler")[0] == 3
+    assert machine.run("train", CXX="c++")[0] == 0
 
 
 def test_a_python_without_venv_is_answered_with_the_package_to_install(machine: Machine) -> None:
