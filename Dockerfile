@@ -1,6 +1,6 @@
 # docker build -t mario-a3c .
-# docker run --gpus all -v "$PWD/runs:/runs" mario-a3c                 trains, and writes below ./runs
-# docker run --gpus all mario-a3c doctor                               any other command
+# docker run --gpus all -v mario-runs:/runs mario-a3c      trains, and keeps its runs in the volume mario-runs
+# docker run --gpus all mario-a3c doctor                   any other command
 #
 # The pinned torch is built for CUDA 13.0 and brings its own libraries; the base adds what the driver needs.
 FROM nvidia/cuda:13.0.0-base-ubuntu24.04

@@ -1,9 +1,8 @@
 # Writes ${OUTPUT}: one hash over all sources below ${ROOT} that make the library.
 # mario_a3c.native.library computes the same hash in Python, to notice a library that is older than its sources.
 file(GLOB_RECURSE files RELATIVE ${ROOT}
-     ${ROOT}/CMakeLists.txt ${ROOT}/cmake/*.cmake ${ROOT}/include/*.h ${ROOT}/src/*.h ${ROOT}/src/*.cpp)
-list(FILTER files EXCLUDE REGEX "^tests/|^fuzz/")
-list(REMOVE_DUPLICATES files)
+     ${ROOT}/cmake/*.cmake ${ROOT}/include/*.h ${ROOT}/src/*.h ${ROOT}/src/*.cpp)
+list(APPEND files CMakeLists.txt)
 list(SORT files COMPARE STRING)
 set(listing "")
 foreach(file IN LISTS files)

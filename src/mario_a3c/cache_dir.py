@@ -21,6 +21,7 @@ KINDS = {
     "probes": "what was found out about this machine",
 }
 # A convention of backup programs (bford.info/cachedir): folders with this file are left out.
+_TAG_NAME = "CACHEDIR.TAG"
 _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# made by mario-a3c; everything here can be made again\n"
 
 
@@ -46,18 +47,12 @@ class CacheDir:
 
     @classmethod
     def open(cls, config: CacheConfig) -> "CacheDir":
-        """Makes the folder, readable by its owner alone, and refuses one that others may write to."""
-        root = (config.cache_dir or default_cache_root()).expanduser().absolute()
+        """Makes the folder, for its owner alone, or takes one that is there and that nobody else may write to."""
+        root = (config.cache_dir or default_cache_root()).absolute()
+        _make_private(root)
         try:
-            is_new = not root.exists()
-            root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            mode = root.stat().st_mode
-            if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
-                raise ConfigError(
-                    f"everybody may write to the cache folder {root}; `chmod o-w` it, or give --cache-dir"
-                )
-            if is_new:
-                (root / "CACHEDIR.TAG").write_text(_TAG)
+            if not any(root.iterdir()):
+                (root / _TAG_NAME).write_text(_TAG)
         except OSError as error:
             raise StorageError(
                 f"cannot use the cache folder {root}: {error.strerror or error}; choose another with --cache-dir"
@@ -67,10 +62,7 @@ class CacheDir:
     def folder(self, kind: str) -> Path:
         """The sub-folder for one kind of things, made at first use."""
         path = self._path(kind)
-        try:
-            path.mkdir(mode=0o700, exist_ok=True)
-        except OSError as error:
-            raise StorageError(f"cannot make {path}: {error.strerror or error}; choose another --cache-dir") from error
+        _make_private(path)
         return path
 
     def entries(self) -> Iterator[CacheEntry]:
@@ -80,9 +72,14 @@ class CacheDir:
 
     def clear(self, kind: str) -> None:
         """Removes everything of one kind, and nothing else that lies in the folder."""
+        if not (self.root / _TAG_NAME).is_file():
+            raise ConfigError(f"{self.root} was not made by this program ({_TAG_NAME} is missing): nothing is removed")
         path = self._path(kind)
-        if path.exists():
-            shutil.rmtree(path)
+        try:
+            if path.exists():
+                shutil.rmtree(path)
+        except OSError as error:
+            raise StorageError(f"cannot clear {path}: {error.strerror or error}; remove it by hand") from error
 
     def _path(self, kind: str) -> Path:
         if kind not in KINDS:
@@ -90,9 +87,28 @@ class CacheDir:
         return self.root / kind
 
 
+def _make_private(folder: Path) -> None:
+    """Makes a folder, and refuses one that others could put things into: code is loaded from here."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = folder.stat()
+    except OSError as error:
+        raise StorageError(
+            f"cannot use the cache folder {folder}: {error.strerror or error}; choose another with --cache-dir"
+        ) from error
+    if status.st_uid not in (os.geteuid(), 0):
+        raise ConfigError(f"the cache folder {folder} belongs to somebody else; choose another with --cache-dir")
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise ConfigError(f"others may write to the cache folder {folder}; `chmod go-w` it, or give --cache-dir")
+
+
 def default_cache_root() -> Path:
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "mario-a3c"
     # The XDG specification: a relative or empty value counts as unset.
     configured = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    return (configured if configured.is_absolute() else Path.home() / ".cache") / "mario-a3c"
+    if sys.platform != "darwin" and configured.is_absolute():
+        return configured / "mario-a3c"
+    try:
+        home = Path.home()
+    except RuntimeError as error:
+        raise ConfigError(f"{error} to put the cache there; give --cache-dir") from error
+    return home / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "mario-a3c"

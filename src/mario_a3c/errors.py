@@ -16,7 +16,7 @@ class ExitCode(IntEnum):
     NUMERICS = 5
     STORAGE = 6
     STOPPED = 75  # by a signal or a budget, with a snapshot: a supervisor may restart (sysexits.h, EX_TEMPFAIL)
-    INTERRUPTED = 130  # twice, so without waiting for a snapshot
+    INTERRUPTED = 130  # by Ctrl-C where there is nothing to save, or a second time while saving
 
 
 class MarioError(Exception):

@@ -42,7 +42,7 @@ class RunDir:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Holds the folder for this process. The system frees it when the process ends, however it ends."""
+        """Holds the folder for this process and those it forks; the system frees it when the last of them ends."""
         lock = self.path / "run.lock"
         with open(lock, "a+") as file:
             try:
@@ -51,7 +51,7 @@ class RunDir:
                 file.seek(0)
                 holder = file.read().strip() or "unknown"
                 raise SetupError(
-                    f"{self.path} is locked by pid {holder}, which is still running; wait for it, stop it, or give "
+                    f"{self.path} is locked by pid {holder}, or by what it started; wait for it, stop it, or give "
                     "this run another --run-name"
                 ) from None
             file.truncate(0)

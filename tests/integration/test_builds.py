@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed"),
+]
 
 # Needs nothing but the standard library, so any Python can answer. -S keeps installed packages out.
 LOAD = "from mario_a3c.native.library import load_library; print(load_library()._name)"

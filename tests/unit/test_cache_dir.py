@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,48 @@ def test_the_folder_is_for_its_owner_alone(tmp_path: Path) -> None:
     assert (cache.root / "CACHEDIR.TAG").read_text().startswith("Signature: 8a477f597d28d172789f06886806bc55")
 
 
-def test_a_folder_that_everybody_may_write_to_is_refused(tmp_path: Path) -> None:
-    tmp_path.chmod(0o777)
-    with pytest.raises(ConfigError, match="everybody may write"):
-        CacheDir.open(CacheConfig(cache_dir=tmp_path))
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770])
+def test_a_folder_that_others_may_write_to_is_refused(cache: CacheDir, mode: int) -> None:
+    cache.folder("probes").chmod(mode)
+    with pytest.raises(ConfigError, match="others may write"):
+        cache.folder("probes")
+    cache.root.chmod(mode)
+    with pytest.raises(ConfigError, match="others may write"):
+        CacheDir.open(CacheConfig(cache_dir=cache.root))
+
+
+def test_a_folder_of_somebody_else_is_refused(cache: CacheDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    if os.getuid() == 0:
+        os.chown(cache.root, 12345, -1)
+    monkeypatch.setattr(os, "geteuid", lambda: 54321)
+    with pytest.raises(ConfigError, match="somebody else"):
+        CacheDir.open(CacheConfig(cache_dir=cache.root))
+
+
+def test_nothing_is_removed_from_a_folder_that_is_not_ours(tmp_path: Path) -> None:
+    (tmp_path / "roms").mkdir(mode=0o700)
+    (tmp_path / "roms" / "mine").write_text("")
+    tmp_path.chmod(0o700)
+    cache = CacheDir.open(CacheConfig(cache_dir=tmp_path))
+    with pytest.raises(ConfigError, match="nothing is removed"):
+        cache.clear("roms")
+    assert (tmp_path / "roms" / "mine").exists()
+
+
+def test_what_cannot_be_removed_is_an_error_for_people(cache: CacheDir) -> None:
+    (cache.root / "probes").write_text("a file in the way")
+    with pytest.raises(StorageError, match="cannot clear"):
+        cache.clear("probes")
+
+
+def test_without_a_home_the_user_is_asked_for_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", homeless)
+    with pytest.raises(ConfigError, match="--cache-dir"):
+        default_cache_root()
 
 
 def test_a_file_in_the_way_is_named_with_the_remedy(tmp_path: Path) -> None:

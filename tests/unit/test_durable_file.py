@@ -10,10 +10,37 @@ from mario_a3c.errors import StorageError
 def test_the_file_is_replaced_whole_and_nothing_else_is_left(tmp_path: Path) -> None:
     target = tmp_path / "new" / "run.json"
     write_durably(target, b"one")
-    write_durably(target, b"two", mode=0o600)
+    write_durably(target, b"two")
     assert target.read_bytes() == b"two"
-    assert target.stat().st_mode & 0o777 == 0o600
     assert os.listdir(target.parent) == ["run.json"]
+
+
+def test_a_new_file_obeys_the_umask_and_a_replaced_one_keeps_its_mode(tmp_path: Path) -> None:
+    old_umask = os.umask(0o077)
+    try:
+        write_durably(tmp_path / "x", b"1")
+    finally:
+        os.umask(old_umask)
+    assert (tmp_path / "x").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "x").chmod(0o640)
+    write_durably(tmp_path / "x", b"2")
+    assert (tmp_path / "x").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("real")
+    write_durably(tmp_path / "link", b"1")
+    write_durably(tmp_path / "link", b"2")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"2"
+
+
+def test_what_is_no_file_is_never_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for target in (tmp_path / "pipe", tmp_path, Path("/dev/null")):
+        with pytest.raises(StorageError, match="not a file"):
+            write_durably(target, b"")
+    assert Path("/dev/null").is_char_device()
 
 
 @pytest.mark.parametrize("operation", ["fsync", "chmod", "replace"])

@@ -18,27 +18,25 @@ class Arguments:
     """List or clear what is kept in the cache folder."""
 
     action: Literal["list", "clear"] = option("list", "what to do", positional=True)
-    kind: str = option(
-        "all", f"which kind to clear: {', '.join(KINDS)}, or all (which spares {_KEPT_BY_DEFAULT})", positional=True
+    kind: str | None = option(
+        None,
+        f"what to clear: {', '.join(KINDS)}; without it everything but {_KEPT_BY_DEFAULT}",
+        positional=True,
     )
     cache: CacheConfig = section(CacheConfig)
 
 
 def main(argv: Sequence[str]) -> int:
     arguments = parse_command(Arguments, argv, prog="mario cache")
+    if arguments.kind is not None and (arguments.action == "list" or arguments.kind not in KINDS):
+        raise ConfigError(f"mario cache clear takes one of {', '.join(KINDS)}, got {arguments.kind!r}")
     cache = CacheDir.open(arguments.cache)
     if arguments.action == "clear":
-        clear(cache, arguments.kind)
+        kinds = [arguments.kind] if arguments.kind else [kind for kind in KINDS if kind != _KEPT_BY_DEFAULT]
+        for kind in kinds:
+            cache.clear(kind)
     print_entries(cache)
     return ExitCode.DONE
-
-
-def clear(cache: CacheDir, kind: str) -> None:
-    if kind != "all" and kind not in KINDS:
-        raise ConfigError(f"there is no cache of {kind!r}; known: {', '.join(KINDS)}, all")
-    for each in KINDS if kind == "all" else [kind]:
-        if each != _KEPT_BY_DEFAULT or kind == _KEPT_BY_DEFAULT:
-            cache.clear(each)
 
 
 def print_entries(cache: CacheDir) -> None:

@@ -13,7 +13,7 @@ from typing import Literal
 from mario_a3c.cache_dir import CacheConfig, CacheDir
 from mario_a3c.config.command_line import parse_command
 from mario_a3c.errors import ExitCode, MarioError
-from mario_a3c.models.torch_probe import ONEDNN_LIMIT, TorchMissingError, describe_torch, probe_cpu_bfloat16
+from mario_a3c.models.torch_probe import ONEDNN_LIMIT, TorchError, describe_torch, probe_cpu_bfloat16
 from mario_a3c.native.config import RomConfig
 from mario_a3c.native.library import load_library
 from mario_a3c.native.rom import find_rom
@@ -22,6 +22,9 @@ from mario_a3c.options import section
 SUPPORTED_PYTHON = ((3, 10), (3, 14))
 _LITTLE_DISK_BYTES = 5_000_000_000  # a long run with videos and checkpoints
 _NO_DISK_BYTES = 200_000_000  # not even one checkpoint with its consoles
+
+# Whoever came through the launcher has another Python on the PATH than the one that runs this.
+_PIP = f"{sys.executable} -m pip install"
 
 # Packages nobody must have: what they are for, and the extra of pyproject.toml that brings them.
 OPTIONAL_PACKAGES = (
@@ -32,7 +35,7 @@ OPTIONAL_PACKAGES = (
     ("fastapi", "the dashboard", "dashboard"),
     ("playwright", "tests of the dashboard in a real browser", "browser"),
     ("moviepy", "Gymnasium's own video recorder", "video"),
-    ("nes_py", "the slow reference emulator, for comparison", "reference"),
+    ("stable_retro", "the reference emulators, for comparison", "reference"),
 )
 
 
@@ -66,10 +69,17 @@ def main(argv: Sequence[str]) -> int:
 
 def examine(arguments: Arguments) -> Iterator[Finding]:
     yield check_python()
-    yield check_compiler()
+    yield from failing("compiler", check_compiler)
     yield from failing("library", check_library)
-    yield from failing("cache", lambda: check_with_cache(arguments))
-    yield from check_disk()
+    cache: CacheDir | None = None
+    try:
+        cache = CacheDir.open(arguments.cache)
+        yield Finding("ok", "cache", str(cache.root))
+        yield from failing("rom", lambda: check_rom(arguments.rom, CacheDir.open(arguments.cache)))
+    except MarioError as error:
+        yield Finding("fail", "cache", f"{error} (the ROM cannot be looked for without it)")
+    yield from failing("torch", lambda: check_torch(cache))
+    yield from failing("disk", check_disk)
     yield from check_optional_packages()
 
 
@@ -77,7 +87,7 @@ def failing(subject: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Fi
     """A check whose own error is its finding."""
     try:
         yield from check()
-    except MarioError as error:
+    except (MarioError, OSError) as error:
         yield Finding("fail", subject, str(error))
 
 
@@ -86,34 +96,38 @@ def check_python() -> Finding:
     oldest, newest = SUPPORTED_PYTHON
     if oldest <= sys.version_info[:2] <= newest:
         return Finding("ok", "python", f"{version} ({sys.executable})")
-    return Finding("warn", "python", f"{version} is not tested; 3.{oldest[1]} to 3.{newest[1]} are")
+    return Finding("warn", "python", f"{version} is not supported; 3.{oldest[1]} to 3.{newest[1]} are")
 
 
-def check_compiler() -> Finding:
-    for name in filter(None, (os.environ.get("CXX"), "c++", "g++", "clang++")):
+def check_compiler() -> Iterator[Finding]:
+    named = os.environ.get("CXX")
+    for name in [named] if named else ["c++", "g++", "clang++"]:
         path = shutil.which(name)
         if path is not None:
-            said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
-            return Finding("ok", "compiler", f"{said.splitlines()[0] if said else name} ({path})")
-    return Finding(
+            yield Finding("ok", "compiler", f"{_version_of(path)} ({path})")
+            return
+    yield Finding(
         "warn",
         "compiler",
-        "no C++ compiler: the native library cannot be built again when its sources change; "
-        "install g++ (Debian, Ubuntu: apt-get install g++)",
+        f"{'CXX names ' + named + ', which is not there' if named else 'no C++ compiler'}: the native library cannot "
+        "be built again when its sources change; install g++ (Debian, Ubuntu: apt-get install g++)",
     )
+
+
+def _version_of(program: str) -> str:
+    try:
+        said = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, errors="replace", timeout=10, check=False
+        ).stdout
+    except subprocess.TimeoutExpired:
+        return "does not say its version"
+    return (said.splitlines() or ["unknown version"])[0]
 
 
 def check_library() -> Iterator[Finding]:
     library = load_library()
     sources = library.mario_source_hash().decode()[:12]
     yield Finding("ok", "library", f"{library._name}, ABI {library.mario_abi_version()}, sources {sources}")
-
-
-def check_with_cache(arguments: Arguments) -> Iterator[Finding]:
-    cache = CacheDir.open(arguments.cache)
-    yield Finding("ok", "cache", str(cache.root))
-    yield from failing("rom", lambda: check_rom(arguments.rom, cache))
-    yield from check_torch(cache)
 
 
 def check_rom(config: RomConfig, cache: CacheDir) -> Iterator[Finding]:
@@ -124,11 +138,11 @@ def check_rom(config: RomConfig, cache: CacheDir) -> Iterator[Finding]:
         yield Finding("ok", "rom", f"{rom.title}, from {rom.source} ({rom.path})")
 
 
-def check_torch(cache: CacheDir) -> Iterator[Finding]:
+def check_torch(cache: CacheDir | None) -> Iterator[Finding]:
     try:
         torch = describe_torch()
-    except TorchMissingError as error:
-        yield Finding("fail", "torch", f"cannot be imported: {error}; `pip install -r requirements.txt` installs it")
+    except TorchError as error:
+        yield Finding("fail", "torch", f"cannot be used: {error}; `{_PIP} -r requirements.txt` installs the tested one")
         return
     yield Finding("ok", "torch", f"{torch.version}, {torch.num_threads} CPU threads")
     if torch.cuda_devices:
@@ -138,7 +152,7 @@ def check_torch(cache: CacheDir) -> Iterator[Finding]:
     yield check_bfloat16(cache, torch.version)
 
 
-def check_bfloat16(cache: CacheDir, torch_version: str) -> Finding:
+def check_bfloat16(cache: CacheDir | None, torch_version: str) -> Finding:
     report = probe_cpu_bfloat16(cache, torch_version)
     if report.support == "works":
         return Finding("ok", "cpu bfloat16", "works")
@@ -162,7 +176,8 @@ def check_disk() -> Iterator[Finding]:
 
 def check_optional_packages() -> Iterator[Finding]:
     for package, purpose, extra in OPTIONAL_PACKAGES:
-        if importlib.util.find_spec(package) is not None:
+        spec = importlib.util.find_spec(package)
+        if spec is not None and spec.origin is not None:  # without an origin it is a mere folder of that name
             yield Finding("ok", package, purpose)
         else:
-            yield Finding("note", package, f"not installed, so without {purpose}: pip install -e '.[{extra}]'")
+            yield Finding("note", package, f"not installed, so without {purpose}: {_PIP} 'mario-a3c[{extra}]'")

@@ -10,7 +10,7 @@ from typing import Any
 
 from mario_a3c import __version__
 from mario_a3c.cli.console_log import log_to_stderr
-from mario_a3c.errors import ConfigError, ExitCode, MarioError
+from mario_a3c.errors import ConfigError, ExitCode, MarioError, SetupError, StorageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,7 @@ class Command:
 COMMANDS = (
     Command("train", "train an agent (not built yet: checks the set-up and says what is missing)"),
     Command("eval", "evaluate a checkpoint (not built yet: says so)"),
+    Command("bench", "measure how fast the console is, beside other emulators"),
     Command("rom", "find, fetch and check the game's ROM"),
     Command("doctor", "check this machine and say what each missing thing costs"),
     Command("cache", "list or clear what is kept in the cache folder"),
@@ -38,7 +39,10 @@ def main(argv: Sequence[str]) -> int:
     """Runs one command and returns its exit code."""
     log_to_stderr()
     try:
-        return run_command(argv)
+        try:
+            return run_command(argv)
+        finally:
+            flush_output()
     except MarioError as error:
         print(f"mario: {error}", file=sys.stderr)
         return error.exit_code
@@ -46,9 +50,19 @@ def main(argv: Sequence[str]) -> int:
         print("mario: interrupted", file=sys.stderr)
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has gone (`mario ... | head`); Python must not try to flush it at exit.
+        return ExitCode.DONE  # whoever read our output has gone (`mario ... | head`)
+
+
+def flush_output() -> None:
+    """Says now, not at exit, that the output cannot be written: by then nobody can answer."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        # What is still buffered must go somewhere, or Python complains at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.DONE
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise StorageError(f"the output cannot be written: {error.strerror or error}") from error
 
 
 def run_command(argv: Sequence[str]) -> int:
@@ -59,7 +73,15 @@ def run_command(argv: Sequence[str]) -> int:
     if word in ("--version", "-V"):
         print(f"mario {__version__}")
         return ExitCode.DONE
-    return int(find_command(word).module.main(flags))
+    command = find_command(word)
+    try:
+        module = command.module
+    except ModuleNotFoundError as error:
+        raise SetupError(
+            f"the package {error.name} is missing; `{sys.executable} -m pip install -r requirements.txt` installs it, "
+            "and PYTHONPATH may name a folder that holds it"
+        ) from error
+    return int(module.main(flags))
 
 
 def find_command(word: str) -> Command:

@@ -7,7 +7,7 @@ from mario_a3c.cache_dir import CacheConfig, CacheDir
 from mario_a3c.config.command_line import parse_command
 from mario_a3c.errors import ExitCode
 from mario_a3c.native.config import RomConfig
-from mario_a3c.native.rom import Rom, locate_rom
+from mario_a3c.native.rom import Rom, locate_rom, open_rom
 from mario_a3c.options import option, section
 
 
@@ -22,7 +22,11 @@ class Arguments:
 
 def main(argv: Sequence[str]) -> int:
     arguments = parse_command(Arguments, argv, prog="mario rom")
-    rom = locate_rom(arguments.rom, CacheDir.open(arguments.cache))
+    config = arguments.rom
+    if config.rom is not None:
+        rom = open_rom(config.rom, allow_unknown=config.allow_unknown_rom)
+    else:
+        rom = locate_rom(config, CacheDir.open(arguments.cache))
     print(rom.path if arguments.path else describe(rom))
     return ExitCode.DONE
 

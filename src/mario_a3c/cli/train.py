@@ -10,6 +10,7 @@ from pathlib import Path
 from mario_a3c.config import TrainingConfig
 from mario_a3c.config.command_line import parse_command
 from mario_a3c.config.json_file import read_config, write_config
+from mario_a3c.config.paths import parse_path
 from mario_a3c.options import option, section
 
 
@@ -50,9 +51,9 @@ def build_training_config(arguments: Arguments) -> TrainingConfig:
 def _config_file(argv: Sequence[str]) -> Path | None:
     """`--config` is looked up first: its values become the defaults that flags and `--help` start from."""
     early = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    early.add_argument("--config", type=Path)
+    early.add_argument("--config")
     try:
-        found: Path | None = early.parse_known_args(argv)[0].config
-    except argparse.ArgumentError:
-        return None  # `--config` without a file, which the real parser complains about
-    return found
+        text: str | None = early.parse_known_args(argv)[0].config
+        return None if text in (None, "None") else parse_path(text)
+    except (argparse.ArgumentError, ValueError):
+        return None  # no file, or an impossible name, which the real parser complains about

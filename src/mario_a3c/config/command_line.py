@@ -3,11 +3,20 @@
 import dataclasses
 import typing
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import tyro
-from tyro.constructors import ConstructorRegistry, StructConstructorSpec, StructFieldSpec, StructTypeInfo
+from tyro.constructors import (
+    ConstructorRegistry,
+    PrimitiveConstructorSpec,
+    PrimitiveTypeInfo,
+    StructConstructorSpec,
+    StructFieldSpec,
+    StructTypeInfo,
+)
 
+from mario_a3c.config.paths import parse_path
 from mario_a3c.options import flag_of, help_of, is_option, is_positional
 
 Arguments = TypeVar("Arguments")
@@ -36,6 +45,19 @@ def parse_command(
 
 
 _registry = ConstructorRegistry()
+
+
+@_registry.primitive_rule
+def _paths(info: PrimitiveTypeInfo) -> "PrimitiveConstructorSpec[Path] | None":
+    if info.type is not Path:
+        return None
+    return PrimitiveConstructorSpec(
+        nargs=1,
+        metavar="PATH",
+        instance_from_str=lambda words: parse_path(words[0]),
+        is_instance=lambda value: isinstance(value, Path),
+        str_from_instance=lambda path: [str(path)],
+    )
 
 
 @_registry.struct_rule

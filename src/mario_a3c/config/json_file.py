@@ -10,10 +10,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from mario_a3c.config.paths import parse_path
 from mario_a3c.durable_file import write_durably
 from mario_a3c.errors import ConfigError
 
 Config = TypeVar("Config")
+
+_MAX_CHARACTERS = 1 << 20
 
 
 def to_json(config: Any) -> str:
@@ -25,8 +28,10 @@ def to_json(config: Any) -> str:
 def from_json(config_class: type[Config], text: str) -> Config:
     """Raises ConfigError on anything that is not a value of a known option. Options left out keep their defaults."""
     try:
-        plain = json.loads(text)
-    except json.JSONDecodeError as error:
+        plain = json.loads(text, object_pairs_hook=_without_duplicates)
+    except ConfigError:
+        raise
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"not valid JSON: {error}") from error
     unknown = list(_unknown_keys(config_class, plain))
     if unknown:
@@ -39,9 +44,12 @@ def from_json(config_class: type[Config], text: str) -> Config:
 
 def read_config(config_class: type[Config], path: Path) -> Config:
     try:
-        text = path.read_text(encoding="utf-8")
+        with open(path, encoding="utf-8") as file:
+            text = file.read(_MAX_CHARACTERS + 1)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"--config {path} cannot be read: {error}") from error
+    if len(text) > _MAX_CHARACTERS:
+        raise ConfigError(f"--config {path} has more than {_MAX_CHARACTERS} characters, too many for a config")
     try:
         return from_json(config_class, text)
     except ConfigError as error:
@@ -65,6 +73,14 @@ def _unknown_keys(config_class: type[Any], plain: Any, prefix: str = "") -> Iter
             yield from _unknown_keys(types[key], value, f"{prefix}{key}.")
 
 
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    plain = dict(pairs)
+    if len(plain) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ConfigError(f"key given twice: {next(name for name in names if names.count(name) > 1)!r}")
+    return plain
+
+
 def _encode(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
@@ -73,5 +89,5 @@ def _encode(value: Any) -> Any:
 
 def _decode(expected: type[Any], value: Any) -> Any:
     if expected is Path and isinstance(value, str):
-        return Path(value)
+        return parse_path(value)
     raise ValueError(f"Expected a {expected.__name__.lower()}, got {value!r}")

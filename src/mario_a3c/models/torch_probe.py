@@ -55,24 +55,27 @@ class Bfloat16Report:
     reason: str
 
 
-class TorchMissingError(Exception):
-    """This Python cannot import torch; the message is the last line it printed."""
+class TorchError(Exception):
+    """This Python cannot use torch; the message is the last line it printed, or how it died."""
 
 
 def describe_torch() -> TorchReport:
     done = _run_child(_DESCRIBE, {})
     if done.returncode != 0:
-        raise TorchMissingError(_last_words(done))
+        raise TorchError(_last_words(done))
     return TorchReport(**json.loads(done.stdout.splitlines()[-1]))
 
 
-def probe_cpu_bfloat16(cache: CacheDir, torch_version: str) -> Bfloat16Report:
-    """Whether bfloat16 autocast works on this CPU; the first answer for a CPU and a torch version is kept."""
+def probe_cpu_bfloat16(cache: CacheDir | None, torch_version: str) -> Bfloat16Report:
+    """Whether bfloat16 autocast works on this CPU; the first sure answer for a CPU and a torch version is kept."""
+    if cache is None:
+        return _try_bfloat16()
     remembered = cache.folder("probes") / f"cpu-bfloat16-{_machine_key(torch_version)}.json"
     report = _recall(remembered)
     if report is None:
         report = _try_bfloat16()
-        write_durably(remembered, json.dumps(asdict(report), indent=2).encode())
+        if report.support != "broken":  # which may be an accident of today: too little memory, a slow disk
+            write_durably(remembered, json.dumps(asdict(report), indent=2).encode())
     return report
 
 
@@ -87,15 +90,20 @@ def _try_bfloat16() -> Bfloat16Report:
 
 
 def _run_child(program: str, variables: dict[str, str]) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, **variables},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=_TIMEOUT_SECONDS,
-        check=False,
-    )
+    command = [sys.executable, "-c", program]
+    try:
+        return subprocess.run(
+            command,
+            env={**os.environ, **variables},
+            cwd=sys.prefix,  # not where the user stands: a torch.py there would be imported
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_TIMEOUT_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 1, "", f"no answer within {_TIMEOUT_SECONDS} s")
 
 
 def _last_words(done: "subprocess.CompletedProcess[str]") -> str:
@@ -107,9 +115,10 @@ def _last_words(done: "subprocess.CompletedProcess[str]") -> str:
 def _recall(remembered: Path) -> Bfloat16Report | None:
     """The kept answer; none where the file is missing or was damaged, and the probe then runs again."""
     try:
-        return Bfloat16Report(**json.loads(remembered.read_text()))
+        report = Bfloat16Report(**json.loads(remembered.read_text()))
     except (OSError, ValueError, TypeError):
         return None
+    return report if report.support in ("works", "limited") else None
 
 
 def _machine_key(torch_version: str) -> str:

@@ -77,10 +77,9 @@ def open_library(path: Path) -> ctypes.CDLL:
 
 def source_hash(native_folder: Path) -> str:
     """The hash that `cmake/source_hash.cmake` compiled into the library, computed from the files again."""
-    patterns = ("CMakeLists.txt", "cmake/*.cmake", "include/**/*.h", "src/**/*.h", "src/**/*.cpp")
-    names = sorted(
-        path.relative_to(native_folder).as_posix() for pattern in patterns for path in native_folder.glob(pattern)
-    )
+    patterns = ("CMakeLists.txt", "cmake/**/*.cmake", "include/**/*.h", "src/**/*.h", "src/**/*.cpp")
+    files = (path for pattern in patterns for path in native_folder.glob(pattern) if path.is_file())
+    names = sorted(path.relative_to(native_folder).as_posix() for path in files)
     digests = (hashlib.sha256((native_folder / name).read_bytes()).hexdigest() for name in names)
     listing = "".join(f"{name} {digest}\n" for name, digest in zip(names, digests, strict=True))
     return hashlib.sha256(listing.encode()).hexdigest()

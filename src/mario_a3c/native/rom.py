@@ -19,7 +19,7 @@ from mario_a3c.durable_file import write_durably
 from mario_a3c.errors import RomError
 from mario_a3c.native.cartridge import Cartridge, parse_cartridge, read_cartridge
 from mario_a3c.native.config import RomConfig
-from mario_a3c.native.known_roms import DEFAULT_GAME, KnownRom, dumps_of, identify
+from mario_a3c.native.known_roms import Game, Graphics, KnownRom, dumps_of, identify
 
 LOG = logging.getLogger("mario.rom")
 
@@ -48,45 +48,57 @@ def locate_rom(
     config: RomConfig,
     cache: CacheDir,
     *,
-    game: str = DEFAULT_GAME,
+    game: Game = "super-mario-bros",
+    graphics: Graphics = "standard",
     download: Callable[[Path], Path] | None = None,
 ) -> Rom:
     """The ROM to play: found, or fetched through pip the first time. `download` is exchanged by tests."""
-    found = find_rom(config, cache, game=game)
+    found = find_rom(config, cache, game=game, graphics=graphics)
     if found is not None:
         return found
     fetch_roms(cache, download or download_wheel)
-    found = find_rom(config, cache, game=game)
+    found = find_rom(config, cache, game=game, graphics=graphics)
     if found is None:
-        raise RomError(f"{PACKAGE} {PACKAGE_VERSION} does not hold {game!r}; {_what_to_do(cache)}")
+        raise RomError(f"{PACKAGE} {PACKAGE_VERSION} does not hold {game} ({graphics}); {_what_to_do(cache)}")
     return found
 
 
-def find_rom(config: RomConfig, cache: CacheDir, *, game: str = DEFAULT_GAME) -> Rom | None:
+def find_rom(
+    config: RomConfig, cache: CacheDir, *, game: Game = "super-mario-bros", graphics: Graphics = "standard"
+) -> Rom | None:
     """The ROM, when it is on this machine already. A file that was named must be usable."""
     if config.rom is not None:
-        return open_rom(config.rom, allow_unknown=config.allow_unknown_rom)
+        return open_rom(config.rom, allow_unknown=config.allow_unknown_rom, game=game)
     for source, folder in (("cache", cache.folder("roms")), (f"installed {PACKAGE}", _installed_rom_folder())):
         cartridges = {cartridge.sha1: (path, cartridge) for path, cartridge in _readable_cartridges(folder)}
-        for dump in dumps_of(game):
+        for dump in dumps_of(game, graphics):
             if dump.sha1 in cartridges:
                 path, cartridge = cartridges[dump.sha1]
                 return Rom(path, cartridge, dump, source)
     return None
 
 
-def open_rom(path: Path, *, allow_unknown: bool = False) -> Rom:
-    """Reads a file that somebody named; one that is not a known dump is refused unless that is allowed."""
+def open_rom(path: Path, *, allow_unknown: bool = False, game: Game | None = None) -> Rom:
+    """Reads a file that somebody named: a known dump (of `game`, where given), unless any is allowed."""
     cartridge = read_cartridge(path)
     known = identify(cartridge.sha1)
-    if known is None and not allow_unknown:
-        expected = "".join(f"\n  {dump.sha1}  {dump.title}" for dump in dumps_of(DEFAULT_GAME))
-        raise RomError(
-            f"{path} is not a known dump of the game. SHA-1 without the header:\n  {cartridge.sha1}  this file\n"
-            f"expected one of:{expected}\nGive such a file with --rom, leave --rom out to have one found, "
-            "or add --allow-unknown-rom to play this one"
-        )
+    if known is not None and not cartridge.has_vertical_mirroring:
+        raise RomError(f"{path} is {known.title} with a wrong header (mirroring); give another file with --rom")
+    if not allow_unknown:
+        _expect_known(path, cartridge, known, game)
     return Rom(path, cartridge, known, "--rom")
+
+
+def _expect_known(path: Path, cartridge: Cartridge, known: KnownRom | None, game: Game | None) -> None:
+    if known is not None and game in (None, known.game):
+        return
+    expected = "".join(f"\n  {dump.sha1}  {dump.title}" for dump in dumps_of(game or "super-mario-bros"))
+    raise RomError(
+        f"{path} is not a known dump of the game. SHA-1 without the header:\n"
+        f"  {cartridge.sha1}  {known.title if known is not None else 'this file'}\n"
+        f"expected one of:{expected}\nGive such a file with --rom, leave --rom out to have one found, "
+        "or add --allow-unknown-rom to play this one"
+    )
 
 
 def fetch_roms(cache: CacheDir, download: Callable[[Path], Path]) -> None:
@@ -112,6 +124,7 @@ def download_wheel(folder: Path) -> Path:
     choice = ["--no-deps", "--only-binary=:all:", "--require-hashes", "--requirement", str(requirement)]
     done = subprocess.run(
         [*pip, *choice, "--dest", str(folder)],
+        cwd=folder,  # not where the user stands: modules there would be imported
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -128,14 +141,16 @@ def download_wheel(folder: Path) -> Path:
 def _installed_rom_folder() -> Path | None:
     """The package's folder of ROMs. The package is found without being imported: importing it needs gym."""
     spec = importlib.util.find_spec("gym_super_mario_bros")
-    if spec is None or not spec.submodule_search_locations:
-        return None
+    if spec is None or spec.origin is None or not spec.submodule_search_locations:
+        return None  # without an origin it is a mere folder of that name
     return Path(spec.submodule_search_locations[0]) / "_roms"
 
 
 def _readable_cartridges(folder: Path | None) -> Iterator[tuple[Path, Cartridge]]:
     """What can be played among the .nes files of a folder; newer packages hold games of other boards, too."""
     for path in sorted(folder.glob("*.nes")) if folder is not None else []:
+        if not path.is_file():
+            continue
         try:
             yield path, read_cartridge(path)
         except RomError as error:

@@ -3,6 +3,7 @@
 import logging
 from typing import NoReturn
 
+from mario_a3c import __version__
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.config import TrainingConfig
 from mario_a3c.errors import SetupError
@@ -16,12 +17,6 @@ def run_training(config: TrainingConfig) -> NoReturn:
     rom = locate_rom(config.rom, CacheDir.open(config.cache))
     LOG.info("game: %s (%s)", rom.title, rom.path)
     raise SetupError(
-        f"everything that exists so far is ready, but version {_version()} cannot train yet: "
+        f"everything that exists so far is ready, but version {__version__} cannot train yet: "
         "environments, networks and the learner are still to come (docs/ROADMAP.md)"
     )
-
-
-def _version() -> str:
-    from mario_a3c import __version__
-
-    return __version__

@@ -11,7 +11,7 @@ from mario_a3c.cache_dir import CacheConfig
 from mario_a3c.cli import doctor
 from mario_a3c.cli.doctor import Arguments, Finding, examine
 from mario_a3c.errors import NativeLibraryError
-from mario_a3c.models.torch_probe import Bfloat16Report, TorchMissingError, TorchReport
+from mario_a3c.models.torch_probe import Bfloat16Report, TorchError, TorchReport
 from mario_a3c.native.config import RomConfig
 from tests.support.cartridges import write_cartridge
 
@@ -57,7 +57,7 @@ def test_a_missing_library_is_a_failure_and_the_rest_is_still_examined(
 
 def test_a_missing_torch_names_the_remedy(arguments: Arguments, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> None:
-        raise TorchMissingError("No module named 'torch'")
+        raise TorchError("No module named 'torch'")
 
     monkeypatch.setattr(doctor, "describe_torch", missing)
     assert "pip install -r requirements.txt" in findings(arguments)["torch"].detail
@@ -100,4 +100,33 @@ def test_an_unusable_cache_folder_is_a_finding(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     found = findings(Arguments(cache=CacheConfig(cache_dir=tmp_path / "file")))
     assert found["cache"].status == "fail"
+    assert found["torch"].status == "ok"
     assert found["disk"].status == "ok"
+
+
+@pytest.mark.parametrize("content", ["not a program", "#!/bin/sh\nprintf '\\377\\376'", "#!/bin/sh\n"])
+def test_a_strange_compiler_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str) -> None:
+    (tmp_path / "badcc").write_text(content)
+    (tmp_path / "badcc").chmod(0o755)
+    monkeypatch.setenv("CXX", str(tmp_path / "badcc"))
+    (finding,) = doctor.failing("compiler", doctor.check_compiler)
+    assert finding.subject == "compiler"
+    monkeypatch.setenv("CXX", str(tmp_path / "nowhere"))
+    (finding,) = doctor.check_compiler()
+    assert finding.status == "warn"
+    assert "CXX names" in finding.detail
+
+
+def test_a_folder_that_has_gone_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    (finding,) = doctor.failing("disk", doctor.check_disk)
+    assert finding.status == "fail"
+
+
+def test_a_folder_of_the_same_name_is_not_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mere_folder").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(doctor, "OPTIONAL_PACKAGES", (("mere_folder", "mirror", "wandb"),))
+    assert [finding.status for finding in doctor.check_optional_packages()] == ["note"]

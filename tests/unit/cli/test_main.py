@@ -1,12 +1,14 @@
 """What a user types, and what comes back: text, stream and exit code."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from mario_a3c.cache_dir import CacheConfig, CacheDir
 from mario_a3c.cli import main as cli
 from mario_a3c.cli.main import COMMANDS, main
 from mario_a3c.config import TrainingConfig
@@ -78,14 +80,41 @@ def test_a_defect_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_reader_that_leaves_is_no_error() -> None:
-    done = subprocess.run(
-        [f"'{sys.executable}' -m mario_a3c --help | true; exit ${{PIPESTATUS[0]}}"],
-        shell=True,
-        executable="/bin/bash",
-        capture_output=True,
+    reader, writer = os.pipe()
+    os.close(reader)
+    for command in ("--help", "train --help", "cache"):
+        done = run_with_output_to(writer, command)
+        assert (done.returncode, done.stderr) == (0, b""), command
+    os.close(writer)
+
+
+def test_output_that_cannot_be_written_is_an_error_for_people() -> None:
+    with open("/dev/full", "wb") as full:
+        done = run_with_output_to(full.fileno(), "cache")
+    assert done.returncode == ExitCode.STORAGE
+    assert done.stderr.startswith(b"mario: the output cannot be written")
+
+
+def run_with_output_to(handle: int, command: str) -> "subprocess.CompletedProcess[bytes]":
+    """As most machines run it: output is buffered."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return subprocess.run(
+        [sys.executable, "-m", "mario_a3c", *command.split()],
+        env=environment,
+        stdout=handle,
+        stderr=subprocess.PIPE,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_missing_package_is_named_with_the_remedy(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(sys.modules, "mario_a3c.cli.rom", raising=False)
+    monkeypatch.delitem(sys.modules, "mario_a3c.config.command_line", raising=False)
+    monkeypatch.setitem(sys.modules, "tyro", None)
+    assert exit_code_of("rom") == ExitCode.ENVIRONMENT
+    assert "the package tyro is missing" in capsys.readouterr().err
 
 
 def test_train_writes_the_effective_config_and_says_what_is_missing(
@@ -122,17 +151,25 @@ def test_rom_reports_or_prints_only_the_path(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_cache_clear_spares_the_roms_unless_they_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cache = CacheDir.open(CacheConfig(cache_dir=tmp_path / "cache"))
     for kind in ("roms", "probes"):
-        (tmp_path / kind).mkdir()
-        (tmp_path / kind / "x").write_text("x")
-    where = ["--cache-dir", str(tmp_path)]
+        (cache.folder(kind) / "x").write_text("x")
+    where = ["--cache-dir", str(cache.root)]
     assert exit_code_of("cache", "clear", *where) == 0
-    assert (tmp_path / "roms" / "x").exists()
-    assert not (tmp_path / "probes").exists()
+    assert (cache.root / "roms" / "x").exists()
+    assert not (cache.root / "probes").exists()
     assert exit_code_of("cache", "clear", "roms", *where) == 0
-    assert not (tmp_path / "roms").exists()
-    assert exit_code_of("cache", "clear", "everything", *where) == ExitCode.USAGE
-    assert "known: roms, probes, all" in capsys.readouterr().err
+    assert not (cache.root / "roms").exists()
+    for wrong in (["clear", "everything"], ["list", "roms"]):
+        assert exit_code_of("cache", *wrong, *where) == ExitCode.USAGE
+        assert "takes one of roms, probes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flag", ["--rom", "--cache-dir", "--config", "--config-out"])
+@pytest.mark.parametrize("value", ["", "~nosuchuser/x"])
+def test_a_path_that_nobody_means_is_refused(flag: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_code_of("train", flag, value) == ExitCode.USAGE
+    assert "Traceback" not in capsys.readouterr().err
 
 
 def test_the_documented_functions_turn_flags_into_a_config() -> None:

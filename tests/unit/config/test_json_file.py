@@ -67,6 +67,13 @@ def test_options_left_out_keep_their_defaults() -> None:
     ("text", "message"),
     [
         ("{", "not valid JSON"),
+        ("[" * 200_000, "not valid JSON"),
+        ('{"num_envs": ' + "9" * 6000 + "}", "not valid JSON"),
+        ('{"lr": 1, "lr": 2}', "key given twice: 'lr'"),
+        ('{"folder": ""}', "a path must not be empty"),
+        ('{"folder": "a\\u0000b"}', "not a path"),
+        ('{"folder": "\\ud800"}', "not a path"),
+        ('{"folder": "~nosuchuser/x"}', "home directory"),
         ("[]", "Expected `object`, got `array`"),
         ('{"num_env": 4}', "unknown key 'num_env', perhaps 'num_envs' is meant"),
         ('{"model": {"wdths": [1]}}', "unknown key 'model.wdths', perhaps 'model.widths' is meant"),
@@ -91,6 +98,9 @@ def test_the_file_is_named_when_it_cannot_be_used(tmp_path: Path) -> None:
         read_config(ToyConfig, path)
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match=r"--config .*run\.json cannot be read"):
+        read_config(ToyConfig, path)
+    path.write_text(" " * 2_000_000)
+    with pytest.raises(ConfigError, match="too many for a config"):
         read_config(ToyConfig, path)
     path.write_text('{"a": 1}')
     with pytest.raises(ConfigError, match=r"--config .*run\.json: unknown key 'a'.*--config-out"):

@@ -1,5 +1,7 @@
 """Finding the ROM, played through with home-made cartridges that stand for the known dumps."""
 
+import importlib
+import os
 import subprocess
 import sys
 import zipfile
@@ -12,8 +14,8 @@ from mario_a3c.cache_dir import CacheDir
 from mario_a3c.errors import RomError
 from mario_a3c.native import known_roms, rom
 from mario_a3c.native.config import RomConfig
-from mario_a3c.native.known_roms import KnownRom
-from mario_a3c.native.rom import Rom, download_wheel, find_rom, locate_rom
+from mario_a3c.native.known_roms import Game, KnownRom
+from mario_a3c.native.rom import Rom, download_wheel, find_rom, locate_rom, open_rom
 from tests.support.cartridges import make_cartridge, sha1_of, write_cartridge
 
 EUROPE, WORLD, LOST = (make_cartridge(fill=fill) for fill in (1, 2, 3))
@@ -22,12 +24,11 @@ EUROPE, WORLD, LOST = (make_cartridge(fill=fill) for fill in (1, 2, 3))
 @pytest.fixture(autouse=True)
 def _home_made_dumps(monkeypatch: pytest.MonkeyPatch) -> None:
     dumps = (
-        KnownRom("super-mario-bros", "Europe", sha1_of(EUROPE)),
-        KnownRom("super-mario-bros", "World", sha1_of(WORLD)),
-        KnownRom("lost-levels", "Lost Levels", sha1_of(LOST)),
+        KnownRom("super-mario-bros", "standard", "Europe", sha1_of(EUROPE)),
+        KnownRom("super-mario-bros", "standard", "World", sha1_of(WORLD)),
+        KnownRom("lost-levels", "standard", "Lost Levels", sha1_of(LOST)),
     )
     monkeypatch.setattr(known_roms, "KNOWN_ROMS", dumps)
-    monkeypatch.setattr(known_roms, "_BY_SHA1", {dump.sha1: dump for dump in dumps})
     monkeypatch.setattr(rom, "_installed_rom_folder", lambda: None)
 
 
@@ -46,7 +47,7 @@ def offline(_: Path) -> Path:
     raise OSError("pip said: ERROR: no matching distribution")
 
 
-def locate(cache: CacheDir, config: RomConfig | None = None, game: str = "super-mario-bros") -> Rom:
+def locate(cache: CacheDir, config: RomConfig | None = None, game: Game = "super-mario-bros") -> Rom:
     return locate_rom(config or RomConfig(), cache, game=game, download=offline)
 
 
@@ -85,6 +86,9 @@ def test_the_package_is_found_without_being_imported(tmp_path: Path, monkeypatch
     (package / "__init__.py").write_text("raise ImportError('needs gym')")
     monkeypatch.syspath_prepend(str(tmp_path))
     assert rom._installed_rom_folder() == package / "_roms"
+    (package / "__init__.py").unlink()
+    importlib.invalidate_caches()
+    assert rom._installed_rom_folder() is None, "a mere folder of that name"
 
 
 def test_what_is_fetched_is_kept_and_found_again_offline(cache: CacheDir) -> None:
@@ -123,11 +127,16 @@ def test_a_download_that_is_no_wheel_is_an_error_for_people(cache: CacheDir) -> 
 
 def test_pip_s_own_complaint_reaches_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = tmp_path / "python"
-    fake.write_text("#!/bin/sh\necho 'WARNING: noise' >&2\necho 'ERROR: No route to host' >&2\nexit 1\n")
+    fake.write_text(
+        "#!/bin/sh\necho \"$PWD $*\" >asked\necho 'WARNING: noise' >&2\necho 'ERROR: No route to host' >&2\nexit 1\n"
+    )
     fake.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(fake))
     with pytest.raises(OSError, match="pip said: ERROR: No route to host"):
         download_wheel(tmp_path)
+    asked = (tmp_path / "asked").read_text().split()
+    assert asked[0] == str(tmp_path), "not where the user stands: modules there would be imported"
+    assert {"--no-deps", "--require-hashes", "--only-binary=:all:"} <= set(asked)
 
 
 def test_a_download_that_hangs_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: CacheDir) -> None:
@@ -140,6 +149,26 @@ def test_a_download_that_hangs_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         download_wheel(tmp_path)
     with pytest.raises(RomError, match="could not be fetched"):
         locate_rom(RomConfig(), cache)
+
+
+def test_a_known_dump_of_another_game_is_refused(cache: CacheDir, tmp_path: Path) -> None:
+    lost = write_cartridge(tmp_path / "lost.nes", fill=3)
+    with pytest.raises(RomError, match=r"Lost Levels\nexpected one of:\n.*Europe"):
+        locate(cache, RomConfig(rom=lost))
+    assert locate(cache, RomConfig(rom=lost), game="lost-levels").title == "Lost Levels"
+    assert open_rom(lost).title == "Lost Levels"
+
+
+def test_a_known_dump_with_a_wrong_header_is_not_called_genuine(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.nes"
+    path.write_bytes(make_cartridge(fill=1, flags=b"\x00"))
+    with pytest.raises(RomError, match="Europe with a wrong header"):
+        open_rom(path)
+
+
+def test_only_files_in_the_cache_are_read(cache: CacheDir) -> None:
+    os.mkfifo(cache.folder("roms") / "pipe.nes")
+    assert find_rom(RomConfig(), cache) is None
 
 
 def test_another_game_is_refused_with_expected_and_actual_hash(cache: CacheDir, tmp_path: Path) -> None:
