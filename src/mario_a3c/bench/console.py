@@ -1,0 +1,202 @@
+"""Frames per second of the console, beside other emulators where they are installed, all in one run."""
+
+import logging
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mario_a3c import __version__
+from mario_a3c.bench.config import BenchConfig
+from mario_a3c.bench.run_through import NUM_FRAMES, STEP_FRAMES, frames_to_control, run_through, start_game
+from mario_a3c.native.batch import BatchConsole
+from mario_a3c.native.console import Console
+from mario_a3c.native.library import load_library
+from mario_a3c.native.reference_emulators import ReferenceEmulator, StableRetro, installed_references
+from mario_a3c.native.rom import Rom
+from mario_a3c.native.view import SCREEN_RGB, View
+
+LOG = logging.getLogger("mario.bench")
+
+_CONSOLES_PER_THREAD = 16
+_STATE_REPEATS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """One row of the result."""
+
+    subject: str
+    picture: str
+    num_threads: int
+    frames_per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class StateTimes:
+    """What it costs to handle the state of one console."""
+
+    copy_microseconds: float
+    save_microseconds: float
+    load_microseconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleBench:
+    """The whole result, with what it was measured on."""
+
+    version: str
+    native_source_hash: str
+    rom: str
+    machine: str
+    num_cores: int
+    python: str
+    speeds: list[Speed]
+    state_times: StateTimes
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """Something whose speed is measured: `prepare` returns the work, which plays `num_frames` frames."""
+
+    name: str
+    picture: str
+    num_threads: int
+    num_frames: int
+    prepare: Callable[[], Callable[[], None]]
+
+
+def bench_console(config: BenchConfig, rom: Rom) -> ConsoleBench:
+    console = Console(rom.path, allow_unknown_rom=True)
+    num_boot_frames = start_game(console)
+    subjects = [*_own_subjects(rom.path, console.save()), *_references(rom.path, num_boot_frames)]
+    return ConsoleBench(
+        version=__version__,
+        native_source_hash=load_library().mario_source_hash().decode(),
+        rom=f"{rom.title} {rom.cartridge.sha1}",
+        machine=_machine(),
+        num_cores=num_cores(),
+        python=platform.python_version(),
+        speeds=_measure_in_turns(subjects, config.rounds),
+        state_times=_time_states(rom.path),
+    )
+
+
+def num_cores() -> int:
+    """The cores this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def _measure_in_turns(subjects: list[_Subject], rounds: int) -> list[Speed]:
+    """The best of several rounds; a round goes through all subjects, so that a slow minute hits all of them."""
+    best: dict[_Subject, float] = dict.fromkeys(subjects, 0.0)
+    for round_number in range(1, rounds + 1):
+        for subject in subjects:
+            LOG.info("round %d of %d: %s, %s", round_number, rounds, subject.name, subject.picture)
+            best[subject] = max(best[subject], _measure(subject))
+    return [Speed(each.name, each.picture, each.num_threads, round(speed)) for each, speed in best.items()]
+
+
+def _measure(subject: _Subject) -> float:
+    """Frames per second, once. Nothing of the subject is left afterwards: of some only one may exist at a time."""
+    work = subject.prepare()
+    started = time.perf_counter()
+    work()
+    return subject.num_frames / (time.perf_counter() - started)
+
+
+def _own_subjects(rom_path: Path, start: bytes) -> Iterable[_Subject]:
+    views = (("none", View(), STEP_FRAMES, False), ("84x84 grey, every 4th frame", View(), STEP_FRAMES, True))
+    every_frame = ("256x240 RGB, every frame", SCREEN_RGB, 1, True)
+    thread_counts = sorted({1, *(2**power for power in range(1, 12) if 2**power < num_cores()), num_cores()})
+    for num_threads in thread_counts:
+        for picture, view, frame_skip, draws in (*views, every_frame) if num_threads == 1 else views:
+
+            def prepare(
+                view: View = view, frame_skip: int = frame_skip, draws: bool = draws, num_threads: int = num_threads
+            ) -> Callable[[], None]:
+                batch = _batch_at_start(rom_path, start, view, frame_skip, num_threads)
+                return lambda: _play(batch, STEP_FRAMES // frame_skip, draws)
+
+            num_frames = NUM_FRAMES * _CONSOLES_PER_THREAD * num_threads
+            yield _Subject("mario-a3c interpreter", picture, num_threads, num_frames, prepare)
+
+
+def _batch_at_start(rom_path: Path, start: bytes, view: View, frame_skip: int, num_threads: int) -> BatchConsole:
+    batch = BatchConsole(
+        rom_path,
+        _CONSOLES_PER_THREAD * num_threads,
+        frame_skip=frame_skip,
+        num_threads=num_threads,
+        view=view,
+        allow_unknown_rom=True,
+    )
+    batch.set_snapshot(0, start)
+    batch.snapshots[:] = 0
+    batch.step()
+    return batch
+
+
+def _play(batch: BatchConsole, calls_per_step: int, draws: bool) -> None:
+    for buttons in run_through():
+        batch.buttons.fill(buttons)
+        for _ in range(calls_per_step):
+            batch.step(draws=draws)
+
+
+def _references(rom_path: Path, num_boot_frames: int) -> Iterable[_Subject]:
+    for name, emulator in installed_references().items():
+        # Only this one can leave its picture where it is.
+        pictures = ("none", "every frame") if emulator is StableRetro else ("every frame",)
+        for picture in pictures:
+
+            def prepare(
+                emulator: type[ReferenceEmulator] = emulator, fetches: bool = picture != "none"
+            ) -> Callable[[], None]:
+                made = emulator(rom_path)
+                for buttons in frames_to_control(num_boot_frames):
+                    made.run_frame(buttons)
+                return lambda: _play_reference(made, fetches)
+
+            yield _Subject(name, picture, 1, NUM_FRAMES, prepare)
+
+
+def _play_reference(emulator: ReferenceEmulator, fetches: bool) -> None:
+    for buttons in run_through():
+        for _ in range(STEP_FRAMES):
+            emulator.run_frame(buttons)
+            if fetches:
+                emulator.screen()
+
+
+def _time_states(rom_path: Path) -> StateTimes:
+    batch = BatchConsole(rom_path, 2, num_threads=1, allow_unknown_rom=True)
+    state = batch.save(0)
+    return StateTimes(
+        copy_microseconds=_microseconds(lambda: batch.copy(to=1, source=0)),
+        save_microseconds=_microseconds(lambda: batch.save(0)),
+        load_microseconds=_microseconds(lambda: batch.load(0, state)),
+    )
+
+
+def _microseconds(call: Callable[[], object]) -> float:
+    """The median of many calls, with what Python adds."""
+    times = np.empty(_STATE_REPEATS)
+    for index in range(_STATE_REPEATS):
+        started = time.perf_counter()
+        call()
+        times[index] = time.perf_counter() - started
+    return round(float(np.median(times)) * 1e6, 2)
+
+
+def _machine() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
