@@ -36,8 +36,7 @@ public:
         ppu_.catch_up(cycle * 3 - 1);
         if (console_.ppu.has_frame_ended) return {cycle, Boundary::stop};
         const Boundary boundary = sampled_interrupt(cpu, cycle);
-        cycle += console_.dma_stall;
-        console_.dma_stall = 0;
+        if (console_.dma_stall != 0) cycle = run_oam_dma(cycle);
         for (; console_.apu.dmc_cycle <= cycle; cycle += dmc_stall_cycles) console_.apu.fetch_sample();
         is_irq_masked_ = (cpu.p & flag_interrupt) != 0;
         update_deadline();
@@ -65,6 +64,7 @@ private:
     [[gnu::noinline]] std::uint8_t read_io(std::uint16_t address, std::uint64_t cycle);
     [[gnu::noinline]] void write_io(std::uint16_t address, std::uint8_t value, std::uint64_t cycle);
     void start_oam_dma(std::uint8_t page, std::uint64_t cycle);
+    [[nodiscard]] std::uint64_t run_oam_dma(std::uint64_t cycle);
     [[nodiscard]] Boundary sampled_interrupt(const CpuState& cpu, std::uint64_t cycle);
     void update_deadline();
 
@@ -130,16 +130,21 @@ void ConsoleBus::write_io(std::uint16_t address, std::uint8_t value, std::uint64
     update_deadline();
 }
 
+/// The CPU is halted before its next instruction.
 void ConsoleBus::start_oam_dma(std::uint8_t page, std::uint64_t cycle) {
-    const auto base = static_cast<std::uint16_t>(page << 8);
-    const auto stall = static_cast<std::uint16_t>(dma_cycles + (cycle & 1));
+    console_.dma_page = page;
+    console_.dma_stall = static_cast<std::uint16_t>(dma_cycles + (cycle & 1));
+}
+
+/// A page of registers is read register by register, in the cycles in which the machine does it.
+std::uint64_t ConsoleBus::run_oam_dma(std::uint64_t cycle) {
+    const auto base = static_cast<std::uint16_t>(console_.dma_page << 8);
+    const std::uint64_t end = cycle + console_.dma_stall;
+    console_.dma_stall = 0;
     std::array<std::uint8_t, 256> bytes;
-    // A page of registers is read register by register, in the cycles in which the machine does it.
-    for (unsigned i = 0; i < 256; ++i) {
-        bytes[i] = read(static_cast<std::uint16_t>(base + i), cycle + 1 + stall - 512 + 2 * i);
-    }
-    ppu_.write_oam_page(bytes, cycle);
-    console_.dma_stall = stall;
+    for (unsigned i = 0; i < 256; ++i) bytes[i] = read(static_cast<std::uint16_t>(base + i), end - 512 + 2 * i);
+    ppu_.write_oam_page(bytes, end - 1);
+    return end;
 }
 
 /// A loop that waits for the PPU: LDA $2002 (AND #mask) Bxx, or BIT $2002 Bxx, back to its beginning, in ROM. Once a round has

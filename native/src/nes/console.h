@@ -25,8 +25,9 @@ struct Console {
     std::uint64_t lag_frames;   ///< those in which the program never read the controller
     CpuState cpu;
     ControllerState controller;
-    std::uint16_t dma_stall;  ///< cycles for which the CPU still has to wait
-    std::array<std::uint8_t, 6> unused;
+    std::uint16_t dma_stall;  ///< cycles for which a DMA that was asked for will halt the CPU
+    std::uint8_t dma_page;
+    std::array<std::uint8_t, 5> unused;
     ApuState apu;
     std::array<std::uint8_t, 2048> ram;
     std::array<std::uint8_t, 8192> prg_ram;  ///< at $6000; unused where the board has none
