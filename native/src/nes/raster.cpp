@@ -55,6 +55,23 @@ constexpr auto spread_mirrored = make_spread(true);
 
 constexpr std::uint64_t every_byte = 0x0101010101010101u;
 
+std::uint8_t tile_at(std::uint16_t v, const PictureMemory& memory) {
+    return memory.name_tables[name_table_index(memory.mirroring, v & 0x0FFFu)];
+}
+
+/// 4 * palette in every byte.
+std::uint64_t palette_at(std::uint16_t v, const PictureMemory& memory) {
+    const unsigned address = 0x03C0u | (v & 0x0C00u) | (v >> 4u & 0x38u) | (v >> 2u & 0x07u);
+    const std::uint8_t attributes = memory.name_tables[name_table_index(memory.mirroring, address)];
+    return (attributes >> ((v >> 4u & 4u) | (v & 2u)) & 3u) * (every_byte * 4);
+}
+
+/// The colours of the tile's row that v's fine y points at.
+std::uint64_t pattern_row(const PpuRegisters& registers, std::uint16_t v, unsigned tile, const PictureMemory& memory) {
+    const std::uint8_t* const row = memory.chr + (registers.ctrl & ctrl_background_table ? 0x1000u : 0u) + tile * 16u + (v >> 12u & 7u);
+    return spread[row[0]] | spread[row[8]] << 1u;
+}
+
 }  // namespace
 
 std::uint16_t moved_right(std::uint16_t v, unsigned tiles) {
@@ -118,12 +135,7 @@ void apply_access(PpuRegisters& r, unsigned number, std::uint8_t value, bool is_
 }
 
 std::uint64_t background_tile(const PpuRegisters& registers, std::uint16_t v, const PictureMemory& memory) {
-    const std::uint8_t tile = memory.name_tables[name_table_index(memory.mirroring, v & 0x0FFFu)];
-    const unsigned attribute_address = 0x03C0u | (v & 0x0C00u) | (v >> 4u & 0x38u) | (v >> 2u & 0x07u);
-    const std::uint8_t attributes = memory.name_tables[name_table_index(memory.mirroring, attribute_address)];
-    const unsigned palette = attributes >> ((v >> 4u & 4u) | (v & 2u)) & 3u;
-    const unsigned pattern = (registers.ctrl & ctrl_background_table ? 0x1000u : 0u) | tile * 16u | (v >> 12u & 7u);
-    return spread[memory.chr[pattern]] | spread[memory.chr[pattern + 8]] << 1u | palette * (every_byte * 4);
+    return pattern_row(registers, v, tile_at(v, memory), memory) | palette_at(v, memory);
 }
 
 std::uint64_t sprite_row(const std::uint8_t* oam_entry, unsigned row, std::uint8_t ctrl, const std::uint8_t* chr) {
@@ -168,17 +180,25 @@ void Raster::draw(BackgroundLine& out) {
     else draw_changing(out);
 }
 
-void Raster::draw_steady(BackgroundLine& out) const {
+void Raster::look_up_row() {
+    row_v_ = registers_.v & 0x0FFFu;
+    std::uint16_t v = registers_.v;
+    for (unsigned i = 0; i < tiles_per_line; ++i, v = moved_right(v, 1)) {
+        row_tiles_[i] = tile_at(v, memory_);
+        row_palettes_[i] = palette_at(v, memory_);
+    }
+}
+
+void Raster::draw_steady(BackgroundLine& out) {
     out.first = 0;
     if (!(registers_.mask & mask_background)) {
         out.pixels.fill(0);
         return;
     }
-    std::uint16_t v = registers_.v;
-    for (unsigned tile = 0; tile < 33; ++tile) {
-        const std::uint64_t pixels = background_tile(registers_, v, memory_);
-        std::memcpy(&out.pixels[8 * tile], &pixels, 8);
-        v = moved_right(v, 1);
+    if (row_v_ != (registers_.v & 0x0FFFu)) look_up_row();
+    for (unsigned i = 0; i < tiles_per_line; ++i) {
+        const std::uint64_t pixels = pattern_row(registers_, registers_.v, row_tiles_[i], memory_) | row_palettes_[i];
+        std::memcpy(&out.pixels[8 * i], &pixels, 8);
     }
     out.first = registers_.fine_x;
     if (!(registers_.mask & mask_left_background)) std::fill_n(&out.pixels[out.first], 8, std::uint8_t{0});

@@ -47,12 +47,15 @@ public:
     /// Draws the line that was begun. Left columns that are switched off are transparent.
     void draw(BackgroundLine& out);
     [[nodiscard]] const PpuRegisters& registers() const { return registers_; }
+    /// The name tables changed.
+    void forget_tiles() { row_v_ = no_row; }
 
 private:
     void run_to(std::uint32_t dot);
     [[nodiscard]] std::uint32_t next_access() const { return at_ < log_.size() ? log_[at_].dot : ~0u; }
-    void draw_steady(BackgroundLine& out) const;
+    void draw_steady(BackgroundLine& out);
     void draw_changing(BackgroundLine& out);
+    void look_up_row();
 
     PpuRegisters registers_;
     std::span<const LoggedAccess> log_;
@@ -62,6 +65,12 @@ private:
     unsigned line_ = 0;
     bool is_steady_ = true;
     const PictureMemory& memory_;
+
+    // Eight lines show the same row of tiles: what the name tables say about it is looked up once.
+    static constexpr unsigned tiles_per_line = 33, no_row = ~0u;
+    unsigned row_v_ = no_row;  ///< v without its fine y, of the row that was looked up
+    std::array<std::uint16_t, tiles_per_line> row_tiles_;
+    std::array<std::uint64_t, tiles_per_line> row_palettes_;
 };
 
 /// The eight pixels of the tile that v points at, the leftmost in the lowest byte: 4 * palette + colour.

@@ -1,5 +1,6 @@
 #include "picture/camera.h"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <string>
@@ -27,23 +28,18 @@ void check(const View& view) {
            "a picture in colour keeps its size; ask for the crop's own, or for grey");
 }
 
-/// In units in which every input is `inner` wide and every output `total`: 64/21 of an input each for 256 to 84.
-AreaWeights area_weights(unsigned num_inputs, unsigned num_outputs) {
+AreaEdges area_edges(unsigned num_inputs, unsigned num_outputs) {
     const unsigned divisor = std::gcd(num_inputs, num_outputs);
-    AreaWeights weights;
-    weights.num_outputs = num_outputs;
-    weights.inner_weight = num_outputs / divisor;
-    weights.total = num_inputs / divisor;
-    for (unsigned i = 0; i < num_outputs; ++i) {
-        const unsigned begin = i * weights.total, end = begin + weights.total;
-        const unsigned first = begin / weights.inner_weight, last = (end - 1) / weights.inner_weight;
-        weights.first[i] = static_cast<std::uint16_t>(first);
-        const unsigned first_end = (first + 1) * weights.inner_weight;
-        weights.first_weight[i] = static_cast<std::uint16_t>((end < first_end ? end : first_end) - begin);
-        weights.last_weight[i] = static_cast<std::uint16_t>(first == last ? 0 : end - last * weights.inner_weight);
-        weights.last[i] = static_cast<std::uint16_t>(last);
+    AreaEdges edges;
+    edges.num_inputs = num_inputs;
+    edges.num_outputs = num_outputs;
+    edges.input_width = num_outputs / divisor;
+    edges.output_width = num_inputs / divisor;
+    for (unsigned i = 0; i <= num_outputs; ++i) {
+        edges.at[i] = static_cast<std::uint16_t>(i * edges.output_width / edges.input_width);
+        edges.into[i] = static_cast<std::uint16_t>(i * edges.output_width % edges.input_width);
     }
-    return weights;
+    return edges;
 }
 
 using Rgb = std::array<std::uint8_t, 3>;
@@ -84,34 +80,39 @@ struct Tables {
 };
 
 void write_rgb(const std::uint8_t* pixels, const std::array<Rgb, 32>& table, std::uint8_t* out, unsigned count) {
-    for (unsigned i = 0; i < count; ++i) std::memcpy(out + 3 * i, table[pixels[i] & 31u].data(), 3);
+    // Four bytes at a time: the fourth is overwritten by the next pixel, and the last pixel has none to spoil.
+    std::array<std::uint32_t, 32> padded{};
+    for (unsigned i = 0; i < 32; ++i) std::memcpy(&padded[i], table[i].data(), 3);
+    for (unsigned i = 0; i + 1 < count; ++i) std::memcpy(out + 3 * i, &padded[pixels[i] & 31u], 4);
+    std::memcpy(out + 3 * (count - 1), &padded[pixels[count - 1] & 31u], 3);
 }
 
 /// Gathers weighted lines until a row of the output is complete.
 class Shrinker {
 public:
-    Shrinker(const AreaWeights& columns, const AreaWeights& rows, const Kernels& kernels, unsigned width, std::uint8_t* out)
-        : columns_(columns), rows_(rows), kernels_(kernels), width_(width), out_(out) {}
+    Shrinker(const AreaEdges& columns, const AreaEdges& rows, const Kernels& kernels, std::uint8_t* out)
+        : columns_(columns), rows_(rows), kernels_(kernels), out_(out) {}
 
     void take(unsigned line, const std::uint8_t* pixels) {
-        while (row_ < rows_.num_outputs && line >= rows_.first[row_]) {
-            const unsigned last = rows_.last[row_];
-            const unsigned weight = line == rows_.first[row_] ? rows_.first_weight[row_]
-                                    : line == last            ? rows_.last_weight[row_]
-                                                              : rows_.inner_weight;
-            kernels_.accumulate(sums_.data(), pixels, weight, width_);
-            if (line < last) return;
-            kernels_.reduce(sums_.data(), columns_, rows_.total, out_ + std::size_t{row_} * columns_.num_outputs);
+        // In the rows' units: what of this line still has to be given to a row.
+        unsigned begin = line * rows_.input_width;
+        const unsigned end = begin + rows_.input_width;
+        while (begin < end) {
+            const unsigned row_end = (row_ + 1) * rows_.output_width;
+            const unsigned until = std::min(end, row_end);
+            kernels_.accumulate(sums_.data(), pixels, until - begin, columns_.num_inputs);
+            begin = until;
+            if (until < row_end) return;
+            kernels_.reduce(sums_.data(), columns_, rows_.output_width, out_ + std::size_t{row_} * columns_.num_outputs);
             sums_.fill(0);
             ++row_;
         }
     }
 
 private:
-    const AreaWeights& columns_;
-    const AreaWeights& rows_;
+    const AreaEdges& columns_;
+    const AreaEdges& rows_;
     const Kernels& kernels_;
-    unsigned width_;
     std::uint8_t* out_;
     unsigned row_ = 0;
     std::array<std::uint16_t, screen_width> sums_{};
@@ -121,8 +122,8 @@ private:
 
 Camera::Camera(const View& view, const Kernels& kernels) : view_(view), kernels_(kernels) {
     check(view);
-    columns_ = area_weights(view.width, view.out_width);
-    rows_ = area_weights(view.height, view.out_height);
+    columns_ = area_edges(view.width, view.out_width);
+    rows_ = area_edges(view.height, view.out_height);
 }
 
 std::size_t Camera::out_bytes() const { return std::size_t{view_.out_width} * view_.out_height * channels(); }
@@ -156,7 +157,7 @@ void Camera::expose(const nes::Console& console, const nes::Board& board, std::u
 
 void Camera::draw(const nes::Console& console, const nes::Board& board, std::uint8_t* out, const std::uint8_t* exposure) const {
     const std::size_t line_bytes = std::size_t{view_.width} * channels();
-    Shrinker shrinker(columns_, rows_, kernels_, view_.width, out);
+    Shrinker shrinker(columns_, rows_, kernels_, out);
     for_each_line(console, board, [&](unsigned line, std::uint8_t* pixels) {
         if (exposure) kernels_.maximum(pixels, exposure + line * line_bytes, static_cast<unsigned>(line_bytes));
         if (shrinks()) shrinker.take(line, pixels);

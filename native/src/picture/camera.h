@@ -54,7 +54,7 @@ private:
 
     View view_;
     const Kernels& kernels_;
-    AreaWeights columns_, rows_;
+    AreaEdges columns_, rows_;
 };
 
 }  // namespace mario::picture

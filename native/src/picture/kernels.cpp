@@ -1,6 +1,7 @@
 #include "picture/kernels.h"
 
 #include <algorithm>
+#include <array>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -35,15 +36,20 @@ struct Divider {
     }
 };
 
-[[gnu::always_inline]] inline void reduce_body(const std::uint16_t* sums, const AreaWeights& w, unsigned row_total, std::uint8_t* out) {
-    const Divider divider(w.total * row_total);
-    for (unsigned i = 0; i < w.num_outputs; ++i) {
-        const std::uint16_t* const taps = sums + w.first[i];
-        const unsigned last = w.last[i] - unsigned{w.first[i]};
-        std::uint32_t inner = 0;
-        for (unsigned tap = 1; tap < last; ++tap) inner += taps[tap];
-        out[i] = divider.rounded(taps[0] * std::uint32_t{w.first_weight[i]} + inner * w.inner_weight +
-                                 taps[last] * std::uint32_t{w.last_weight[i]});
+/// The area left of each edge, from running totals: no loop per output, and nothing overflows (255 * 240 * 256 * 255 < 2^32).
+[[gnu::always_inline]] inline void reduce_body(const std::uint16_t* sums, const AreaEdges& columns, unsigned row_width, std::uint8_t* out) {
+    std::array<std::uint32_t, AreaEdges::max_outputs + 1> total_before;
+    std::uint32_t total = 0;
+    for (unsigned i = 0; i < columns.num_inputs; ++i) total_before[i] = total, total += sums[i];
+    total_before[columns.num_inputs] = total;
+    const Divider divider(columns.output_width * row_width);
+    std::uint32_t left = 0;
+    for (unsigned i = 1; i <= columns.num_outputs; ++i) {
+        // Behind the last input nothing is taken: the last edge lies 0 units inside it.
+        const unsigned at = columns.at[i];
+        const std::uint32_t right = total_before[at] * columns.input_width + (columns.into[i] ? sums[at] * std::uint32_t{columns.into[i]} : 0);
+        out[i - 1] = divider.rounded(right - left);
+        left = right;
     }
 }
 
@@ -54,8 +60,8 @@ void accumulate_portable(std::uint16_t* sums, const std::uint8_t* line, unsigned
     accumulate_body(sums, line, weight, count);
 }
 void maximum_portable(std::uint8_t* line, const std::uint8_t* other, unsigned count) { maximum_body(line, other, count); }
-void reduce_portable(const std::uint16_t* sums, const AreaWeights& weights, unsigned row_total, std::uint8_t* out) {
-    reduce_body(sums, weights, row_total, out);
+void reduce_portable(const std::uint16_t* sums, const AreaEdges& columns, unsigned row_width, std::uint8_t* out) {
+    reduce_body(sums, columns, row_width, out);
 }
 
 #if defined(__x86_64__)
@@ -77,8 +83,8 @@ MARIO_AVX2 void accumulate_avx2(std::uint16_t* sums, const std::uint8_t* line, u
     accumulate_body(sums, line, weight, count);
 }
 MARIO_AVX2 void maximum_avx2(std::uint8_t* line, const std::uint8_t* other, unsigned count) { maximum_body(line, other, count); }
-MARIO_AVX2 void reduce_avx2(const std::uint16_t* sums, const AreaWeights& weights, unsigned row_total, std::uint8_t* out) {
-    reduce_body(sums, weights, row_total, out);
+MARIO_AVX2 void reduce_avx2(const std::uint16_t* sums, const AreaEdges& columns, unsigned row_width, std::uint8_t* out) {
+    reduce_body(sums, columns, row_width, out);
 }
 
 #endif

@@ -7,14 +7,13 @@
 
 namespace mario::picture {
 
-/// How one axis shrinks: each output is the weighted sum of a few neighbouring inputs.
-struct AreaWeights {
+/// How one axis shrinks, in units in which every input is `input_width` wide and every output `output_width`: 21 and 64 for 256 to
+/// 84. Output i covers everything from its edge i to edge i + 1; an edge lies `into` units inside input `at`.
+struct AreaEdges {
     static constexpr unsigned max_outputs = 256;
-    unsigned num_outputs = 0;
-    unsigned total = 0;  ///< the weights of every output sum up to this
-    std::array<std::uint16_t, max_outputs> first{}, last{};  ///< which inputs
-    std::array<std::uint16_t, max_outputs> first_weight{}, last_weight{};  ///< the last one is 0 where it is also the first
-    unsigned inner_weight = 0;  ///< of all inputs between the first and the last one
+    unsigned num_inputs = 0, num_outputs = 0;
+    unsigned input_width = 0, output_width = 0;
+    std::array<std::uint16_t, max_outputs + 1> at{}, into{};
 };
 
 struct Kernels {
@@ -24,8 +23,8 @@ struct Kernels {
     void (*accumulate)(std::uint16_t* sums, const std::uint8_t* line, unsigned weight, unsigned count);
     /// line[i] = max(line[i], other[i]).
     void (*maximum)(std::uint8_t* line, const std::uint8_t* other, unsigned count);
-    /// One finished row: weighted sums along it, divided by total * row_total and rounded half up.
-    void (*reduce)(const std::uint16_t* sums, const AreaWeights& weights, unsigned row_total, std::uint8_t* out);
+    /// One finished row: areas along it, divided by columns.output_width * row_width and rounded half up.
+    void (*reduce)(const std::uint16_t* sums, const AreaEdges& columns, unsigned row_width, std::uint8_t* out);
 };
 
 [[nodiscard]] const Kernels& portable_kernels();

@@ -59,7 +59,7 @@ void Scanlines::redo_writes(std::uint32_t dot) {
 void Scanlines::write_memory(unsigned address, std::uint8_t value) {
     address &= 0x3FFF;
     if (address >= 0x3F00) palette_[palette_index(address)] = value & 0x3F;
-    else if (address >= 0x2000) name_tables_[name_table_index(board_.mirroring, address)] = value;
+    else if (address >= 0x2000) name_tables_[name_table_index(board_.mirroring, address)] = value, raster_.forget_tiles();
     else if (board_.has_chr_ram) chr_[address] = value;
 }
 
