@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 
 from mario_a3c.cache_dir import CacheConfig, CacheDir
+from mario_a3c.errors import RomError
+from mario_a3c.native.config import RomConfig
+from mario_a3c.native.rom import locate_rom
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -12,6 +15,15 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 @pytest.fixture
 def repository() -> Path:
     return REPOSITORY
+
+
+@pytest.fixture(scope="session")
+def game_rom() -> Path:
+    """The game itself, from the user's cache, where it is fetched into the first time. For slow tests alone."""
+    try:
+        return locate_rom(RomConfig(), CacheDir.open(CacheConfig())).path
+    except RomError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ START = 8
 _A, _B, _RIGHT = 1, 2, 128
 _RUN, _WALK, _STAND = _RIGHT | _B, _RIGHT, 0
 
-_GAME_MODE, _PLAYER_STATE = 0x0770, 0x000E  # work RAM: 1 while a game is on; 8 while the player has control
+# Work RAM, with its value while the player has control.
+_IN_CONTROL = {0x0770: 1, 0x0772: 3, 0x000E: 8}  # mode of operation, task of that mode, state of the player
 _BOOT_FRAMES = 40
 _MAX_FRAMES_TO_CONTROL = 600
 
@@ -40,7 +41,7 @@ def start_game(console: Console) -> int:
     """Boots, presses start, waits until the player has control; returns how many frames that took."""
     console.run_frame(0, _BOOT_FRAMES)
     console.run_frame(START, 2)
-    while not (console.ram[_GAME_MODE] == 1 and console.ram[_PLAYER_STATE] == 8):
+    while any(console.ram[address] != value for address, value in _IN_CONTROL.items()):
         console.run_frame(0)
         if console.frame_count > _MAX_FRAMES_TO_CONTROL:
             raise SetupError("the game did not start when start was pressed; is this ROM Super Mario Bros.?")
