@@ -1,5 +1,6 @@
 // mario_native.h over the C++ inside: many consoles.
-#include <memory>
+#include <cstddef>
+#include <stdexcept>
 
 #include "batch/batch.h"
 #include "boundary_guard.h"
@@ -18,7 +19,11 @@ static_assert(sizeof(mario_step_flags) == sizeof(StepFlags) && offsetof(mario_st
 
 namespace {
 
+constexpr uint32_t max_ram_addresses = 2048;
+
 BatchConfig config_of(const mario_batch_config& config, const uint16_t* ram_addresses) {
+    if (config.num_ram_addresses > max_ram_addresses) throw std::invalid_argument("a step reports at most 2,048 bytes of RAM");
+    if (config.num_ram_addresses > 0 && ram_addresses == nullptr) throw std::invalid_argument("the addresses in RAM are missing");
     return BatchConfig{
         .num_consoles = config.num_consoles,
         .num_threads = config.num_threads,
