@@ -39,12 +39,12 @@ std::uint32_t cycles_between_logged(const Console& console, unsigned first, unsi
     return (console.ppu.log[second].dot - console.ppu.log[first].dot) / 3;
 }
 
-TEST(oam_dma_takes_513_cycles_or_514_from_an_odd_one) {
-    // Picture on, wait for the picture; STA $2005, STA $4014, STA $2005, LDX $00 (3 cycles), the same again, JMP self.
+TEST(oam_dma_takes_513_cycles_or_514_from_an_even_one) {
+    // Picture on, wait for the picture; LDX $00 (3 cycles), STA $2005, STA $4014, STA $2005, LDX $00 (3 cycles), the same again, JMP self.
     const auto board = Maker()
                            .code(reset_at, {0xA9, 0x1E, 0x8D, 0x01, 0x20, 0xA0, 0x10, 0xA2, 0x00, 0xCA, 0xD0, 0xFD, 0x88, 0xD0, 0xF8,
-                                            0xA9, 0x02, 0x8D, 0x05, 0x20, 0x8D, 0x14, 0x40, 0x8D, 0x05, 0x20, 0xA6, 0x00,
-                                            0x8D, 0x05, 0x20, 0x8D, 0x14, 0x40, 0x8D, 0x05, 0x20, 0x4C, 0x25, 0x80})
+                                            0xA9, 0x02, 0xA6, 0x00, 0x8D, 0x05, 0x20, 0x8D, 0x14, 0x40, 0x8D, 0x05, 0x20, 0xA6, 0x00,
+                                            0x8D, 0x05, 0x20, 0x8D, 0x14, 0x40, 0x8D, 0x05, 0x20, 0x4C, 0x27, 0x80})
                            .board();
     auto console = powered_on(board);
     for (unsigned i = 0; i < 256; ++i) console.ram[0x200 + i] = static_cast<std::uint8_t>(i);

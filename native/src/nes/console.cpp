@@ -44,7 +44,9 @@ public:
     }
 
     std::uint16_t vector(std::uint16_t address, std::uint64_t cycle) {
-        if (address == irq_vector && console_.ppu.nmi_cycle < cycle) address = nmi_vector;
+        // An NMI that comes while the vector of another interrupt is being fetched takes it over, up to two cycles before.
+        ppu_.catch_up(cycle * 3 - 1);
+        if (address == irq_vector && console_.ppu.nmi_cycle < cycle - 1) address = nmi_vector;
         if (address == nmi_vector) console_.ppu.nmi_cycle = never;
         return address;
     }
@@ -130,10 +132,11 @@ void ConsoleBus::write_io(std::uint16_t address, std::uint8_t value, std::uint64
     update_deadline();
 }
 
-/// The CPU is halted before its next instruction.
+/// The CPU is halted before its next instruction. DMA and the frame counter share a clock of half the CPU's: a write in an odd cycle
+/// waits for it there (ApuState::reset_frame_counter), one in an even cycle here.
 void ConsoleBus::start_oam_dma(std::uint8_t page, std::uint64_t cycle) {
     console_.dma_page = page;
-    console_.dma_stall = static_cast<std::uint16_t>(dma_cycles + (cycle & 1));
+    console_.dma_stall = static_cast<std::uint16_t>(dma_cycles + (~cycle & 1));
 }
 
 /// A page of registers is read register by register, in the cycles in which the machine does it.

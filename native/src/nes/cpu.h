@@ -28,13 +28,16 @@ struct CpuState {
     std::uint8_t a, x, y, s;
     std::uint8_t p;          ///< bit 5 set, bit 4 clear
     std::uint8_t is_jammed;  ///< an opcode that stops the chip was executed: only reset helps
-    /// The last instruction sampled interrupts one cycle earlier than others do (a taken branch within its page).
+    /// How many cycles earlier than others the last instruction sampled interrupts: 1 after a taken branch within its page,
+    /// brk_sampled_early after BRK, which does not sample at all.
     std::uint8_t sampled_early;
     /// The last instruction changed the interrupt flag after interrupts were sampled: what the flag was, else 0xFF.
     std::uint8_t sampled_flag;
 };
 
 inline constexpr std::uint8_t no_sampled_flag = 0xFF;
+/// Back to before BRK began: what came then was taken before it, and what came later waits for the handler's first instruction.
+inline constexpr std::uint8_t brk_sampled_early = 7;
 
 /// What the console wants at a boundary between two instructions.
 enum class Boundary : std::uint8_t { go_on, nmi, irq, stop };
@@ -373,7 +376,7 @@ private:
         else if constexpr (op == JSR) call();
         else if constexpr (op == RTS) return_from_call();
         else if constexpr (op == RTI) return_from_interrupt();
-        else if constexpr (op == BRK) (void)fetch(), enter_handler(irq_vector, pack() | flag_break);
+        else if constexpr (op == BRK) (void)fetch(), enter_handler(irq_vector, pack() | flag_break), state_.sampled_early = brk_sampled_early;
         else if constexpr (op == NOP) { if constexpr (mode != Mode::implied) (void)operand<mode>(); }
         // What the chip does unasked.
         else if constexpr (op == LAX) load(a_, operand<mode>()), x_ = a_;

@@ -15,8 +15,9 @@ constexpr std::uint32_t length_decided_dot = prerender_dot - 1 + 339;
 
 constexpr std::uint64_t dot_of(std::uint64_t cycle) { return cycle * 3 + 2; }
 
-/// The first cycle whose access sees what happened at this dot.
-constexpr std::uint64_t cycle_seeing(std::uint64_t dot) { return dot / 3; }
+/// The first cycle in which the CPU notices an NMI that the PPU asks for at this dot. The line is looked at later in a cycle than
+/// registers are read: by one dot, which programs that let NMIs and IRQs collide can tell.
+constexpr std::uint64_t cycle_noticing(std::uint64_t dot) { return (dot - 1) / 3; }
 
 bool covers(std::uint8_t y, unsigned line, unsigned height) { return line >= y && line < y + height; }
 
@@ -44,16 +45,19 @@ void Ppu::reset() {
 std::uint8_t Ppu::read(unsigned number, std::uint64_t cycle) {
     catch_up(dot_of(cycle));
     switch (number) {
-        case 2: return s_.latch = read_status();
-        case 4: return s_.latch = s_.oam[s_.oam_address];
-        case 7: return s_.latch = read_data();
+        case 2: return drive_latch(read_status(), 0xE0);
+        case 4: return drive_latch(s_.oam[s_.oam_address], 0xFF);
+        case 7: {
+            const bool is_palette = (s_.registers.v & 0x3FFF) >= 0x3F00;
+            return drive_latch(read_data(), is_palette ? 0x3F : 0xFF);
+        }
         default: return s_.latch;
     }
 }
 
 void Ppu::write(unsigned number, std::uint8_t value, std::uint64_t cycle) {
     catch_up(dot_of(cycle));
-    s_.latch = value;
+    drive_latch(value, 0xFF);
     switch (number) {
         case 0: write_ctrl(value, cycle); break;
         case 1:
@@ -133,9 +137,10 @@ void Ppu::begin_vblank() {
     s_.has_frame_ended = 1;
     if (!s_.suppresses_vblank) {
         s_.status |= status_vblank;
-        if (s_.registers.ctrl & ctrl_nmi) s_.nmi_cycle = cycle_seeing(s_.frame_start);
+        if (s_.registers.ctrl & ctrl_nmi) s_.nmi_cycle = cycle_noticing(s_.frame_start);
     }
     s_.suppresses_vblank = 0;
+    age_latch();
     forget_predictions();
     update_line0();
 }
@@ -230,6 +235,21 @@ std::uint32_t Ppu::predict_overflow() const {
 }
 
 // ---- registers
+
+/// Puts a byte on the data lines; bits that are not driven are those that float there already.
+std::uint8_t Ppu::drive_latch(std::uint8_t value, std::uint8_t driven_bits) {
+    for (unsigned bit = 0; bit < 8; ++bit) {
+        if (driven_bits >> bit & 1) s_.latch_ages[bit] = 0;
+    }
+    return s_.latch = value;
+}
+
+void Ppu::age_latch() {
+    for (unsigned bit = 0; bit < 8; ++bit) {
+        if (s_.latch_ages[bit] < latch_frames) ++s_.latch_ages[bit];
+        else s_.latch &= static_cast<std::uint8_t>(~(1u << bit));
+    }
+}
 
 std::uint8_t Ppu::read_status() {
     const auto value = static_cast<std::uint8_t>(s_.status | (s_.latch & 0x1F));

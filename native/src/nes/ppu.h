@@ -55,6 +55,8 @@ struct LoggedAccess {
 inline constexpr std::uint16_t register_access = 0x8000;
 /// More changes than this in one frame are not drawn; the console itself does not mind.
 inline constexpr std::uint32_t max_logged = 512;
+/// A bit that floats on the data lines is gone after this many frames: 0.6 s, as measured on consoles.
+inline constexpr std::uint8_t latch_frames = 36;
 
 struct PpuState {
     std::uint64_t frame_start;   ///< the dot, counted from power-on, at which this frame began
@@ -75,6 +77,7 @@ struct PpuState {
     std::uint8_t has_rendered;      ///< rendering was on at some time since the log started
     std::uint8_t has_frame_ended;   ///< a vertical blank began since the console last looked
     std::uint8_t suppresses_vblank; ///< $2002 was read one dot before the flag would be set
+    std::array<std::uint8_t, 8> latch_ages;  ///< frames since each bit of the latch was last driven
     std::array<std::uint8_t, 32> palette;
     std::array<std::uint8_t, 256> oam;
     std::array<std::uint8_t, 2048> name_tables;
@@ -117,6 +120,8 @@ private:
     [[nodiscard]] std::uint32_t predict_overflow() const;
     [[nodiscard]] bool is_drawing() const;
 
+    std::uint8_t drive_latch(std::uint8_t value, std::uint8_t driven_bits);
+    void age_latch();
     std::uint8_t read_status();
     std::uint8_t read_data();
     void write_data(std::uint8_t value);

@@ -50,6 +50,7 @@ bool is_possible(const PpuState& ppu, std::uint64_t cycle) {
            is_possible(ppu.first_registers) && (ppu.status & 0x1F) == 0 && is_flag(ppu.is_odd_frame) &&
            is_flag(ppu.has_rendered) && ppu.has_frame_ended == 0 && is_flag(ppu.suppresses_vblank) &&
            (ppu.nmi_cycle == never || ppu.nmi_cycle <= cycle) &&
+           std::all_of(ppu.latch_ages.begin(), ppu.latch_ages.end(), [](auto age) { return age <= latch_frames; }) &&
            std::all_of(ppu.palette.begin(), ppu.palette.end(), [](auto colour) { return colour <= 0x3F; }) &&
            std::all_of(ppu.log.begin(), log_end, [](const auto& access) { return is_possible(access); });
 }
@@ -67,7 +68,7 @@ bool is_possible(const ApuState& apu, std::uint64_t cycle) {
 }
 
 bool is_possible(const CpuState& cpu) {
-    return is_flag(cpu.is_jammed) && is_flag(cpu.sampled_early) && (cpu.p & (flag_unused | flag_break)) == flag_unused &&
+    return is_flag(cpu.is_jammed) && (is_flag(cpu.sampled_early) || cpu.sampled_early == brk_sampled_early) && (cpu.p & (flag_unused | flag_break)) == flag_unused &&
            (cpu.sampled_flag == no_sampled_flag || cpu.sampled_flag == 0 || cpu.sampled_flag == flag_interrupt);
 }
 
