@@ -19,10 +19,10 @@ TEST(a_length_counter_is_seen_until_it_runs_out) {
     apu.write(0x4003, 0x18, 10);  // length 2
     apu.write(0x400B, 0x18, 10);
     apu.write(0x4008, 0x80, 10);  // the triangle's does not count
-    CHECK(apu.read_status(14915) == 0x05);
-    CHECK(apu.read_status(14916) == 0x05);  // one half frame: 2 -> 1
+    CHECK(apu.read_status(14915) == 0x05 && apu.length[0] == 2);
+    CHECK(apu.read_status(14916) == 0x05 && apu.length[0] == 1);  // 14913 cycles after the third one
     CHECK(apu.read_status(29831) == 0x05);
-    CHECK(apu.read_status(29832) == 0x04);  // 29829 cycles after the third one
+    CHECK(apu.read_status(29832) == 0x04);  // 29829 cycles after it
     apu.write(0x4015, 0x00, 30000);
     CHECK(apu.read_status(30001) == 0);
     apu.write(0x4003, 0x18, 30010);  // a silent channel takes no length

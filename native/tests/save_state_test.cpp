@@ -81,7 +81,13 @@ std::string complaint_about_damage(Damage damage) {
 
 TEST(impossible_values_are_refused_though_the_checksum_fits) {
     CHECK(complaint_about_damage([](Console&) {}).empty());
-    CHECK_CONTAINS(complaint_about_damage([](Console& c) { c.ppu.num_logged = max_logged + 1; }), "no console can have");
+    const auto fill_log = [](Console& c, std::uint32_t count) {
+        c.ppu.log.fill({prerender_dot, register_access, 0, 0});
+        c.ppu.num_logged = count;
+    };
+    CHECK(complaint_about_damage([&](Console& c) { fill_log(c, max_logged); }).empty());
+    CHECK_CONTAINS(complaint_about_damage([&](Console& c) { fill_log(c, max_logged + 1); }), "no console can have");
+    CHECK_CONTAINS(complaint_about_damage([&](Console& c) { fill_log(c, 5), c.ppu.log[4].address = 0x4000; }), "no console can have");
     CHECK_CONTAINS(complaint_about_damage([](Console& c) { c.ppu.registers.fine_x = 8; }), "no console can have");
     CHECK_CONTAINS(complaint_about_damage([](Console& c) { c.ppu.registers.v = 0x8000; }), "no console can have");
     CHECK_CONTAINS(complaint_about_damage([](Console& c) { c.ppu.palette[3] = 0x40; }), "no console can have");
