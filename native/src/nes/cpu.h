@@ -469,19 +469,19 @@ private:
 
     template <Mode mode>
     [[gnu::always_inline]] std::uint8_t modify_asl() {
-        return modify<mode>([&](std::uint8_t value) [[gnu::always_inline]] { return shift_left(value, 0); });
+        return modify<mode>([&](std::uint8_t value) __attribute__((always_inline)) { return shift_left(value, 0); });
     }
     template <Mode mode>
     [[gnu::always_inline]] std::uint8_t modify_lsr() {
-        return modify<mode>([&](std::uint8_t value) [[gnu::always_inline]] { return shift_right(value, 0); });
+        return modify<mode>([&](std::uint8_t value) __attribute__((always_inline)) { return shift_right(value, 0); });
     }
     template <Mode mode>
     [[gnu::always_inline]] std::uint8_t modify_rol() {
-        return modify<mode>([&](std::uint8_t value) [[gnu::always_inline]] { return shift_left(value, carry_); });
+        return modify<mode>([&](std::uint8_t value) __attribute__((always_inline)) { return shift_left(value, carry_); });
     }
     template <Mode mode>
     [[gnu::always_inline]] std::uint8_t modify_ror() {
-        return modify<mode>([&](std::uint8_t value) [[gnu::always_inline]] { return shift_right(value, carry_); });
+        return modify<mode>([&](std::uint8_t value) __attribute__((always_inline)) { return shift_right(value, carry_); });
     }
 
     [[gnu::always_inline]] void dispatch(std::uint8_t opcode) {

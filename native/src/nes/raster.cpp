@@ -11,14 +11,22 @@ constexpr unsigned coarse_x_mask = 0x001F, coarse_y_mask = 0x03E0, name_table_x 
 constexpr unsigned horizontal_bits = coarse_x_mask | name_table_x;
 constexpr unsigned vertical_bits = 0x7FFF & ~horizontal_bits;
 
-std::uint16_t moved_down(std::uint16_t v) {
-    if ((v & 0x7000) != 0x7000) return static_cast<std::uint16_t>(v + 0x1000);
-    v &= 0x0FFF;
-    const unsigned y = (v & coarse_y_mask) >> 5u;
-    // Row 29 is the last of a name table; rows 30 and 31 are attributes read as tiles, and wrap without changing tables.
-    if (y == 29) return static_cast<std::uint16_t>((v & ~coarse_y_mask) ^ name_table_y);
-    if (y == 31) return static_cast<std::uint16_t>(v & ~coarse_y_mask);
-    return static_cast<std::uint16_t>(v + 0x20);
+std::uint16_t moved_down(std::uint16_t v, unsigned lines = 1) {
+    constexpr unsigned lines_per_table = 240;
+    unsigned y = (v & coarse_y_mask) >> 2u | v >> 12u;
+    unsigned tables = v & (name_table_x | name_table_y);
+    // Rows 30 and 31 are attributes read as tiles; behind them the same table begins again.
+    if (y >= lines_per_table) {
+        const unsigned left = std::min(lines, 256 - y);
+        y = (y + left) & 0xFFu;
+        lines -= left;
+    }
+    if (y < lines_per_table) {
+        y += lines;
+        if (y / lines_per_table & 1u) tables ^= name_table_y;
+        y %= lines_per_table;
+    }
+    return static_cast<std::uint16_t>((v & coarse_x_mask) | tables | (y & 0xF8u) << 2u | (y & 7u) << 12u);
 }
 
 void copy_horizontal(PpuRegisters& r) {
@@ -90,14 +98,23 @@ void advance_scroll(PpuRegisters& registers, std::uint32_t line0, std::uint32_t 
     }
     if (to <= from) return;
     std::uint32_t line = (from - line0) / dots_per_line;
-    std::uint32_t dot = (from - line0) % dots_per_line;
+    const std::uint32_t dot = (from - line0) % dots_per_line;
     std::uint32_t left = to - from;
-    while (left > 0 && line < num_lines) {
-        const std::uint32_t here = std::min(left, dots_per_line - 1 - dot);
-        advance_in_line(registers, false, dot, dot + here);
-        left -= here;
-        if (left > 0) ++line, dot = 0, --left;
+    if (line >= num_lines) return;
+    const std::uint32_t to_line_end = std::min(left, dots_per_line - 1 - dot);
+    advance_in_line(registers, false, dot, dot + to_line_end);
+    if (left == to_line_end) return;
+    left -= to_line_end + 1;  // now at dot 0 of the next line
+    ++line;
+    // Of whole lines only the last one's horizontal moves remain.
+    if (const std::uint32_t whole = std::min(left / dots_per_line, num_lines - line); whole > 0) {
+        registers.v = moved_down(registers.v, whole);
+        copy_horizontal(registers);
+        registers.v = moved_right(registers.v, 2);
+        line += whole;
+        left -= whole * dots_per_line;
     }
+    if (line < num_lines) advance_in_line(registers, false, 0, left);
 }
 
 void apply_access(PpuRegisters& r, unsigned number, std::uint8_t value, bool is_drawing) {
