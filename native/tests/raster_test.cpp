@@ -219,6 +219,39 @@ TEST(pictures_with_registers_written_at_any_dot_equal_those_of_a_chip_stepped_do
     if (wrong_pictures || wrong_hits) std::printf("%u pictures, %u hits wrong; %u hits\n", wrong_pictures, wrong_hits, num_hits);
 }
 
+TEST(tiles_and_colours_written_while_drawing_show_below_and_not_above) {
+    const Board board = Maker().solid_tile(1, 1).solid_tile(2, 2).board();
+    Console console = cartridges::powered_on(board);
+    console.ppu.name_tables.fill(1);
+    for (unsigned table = 0; table < 2; ++table) std::fill_n(&console.ppu.name_tables[table * 0x400 + 0x3C0], 64, std::uint8_t{0});
+    console.ppu.palette[0] = 0x0F, console.ppu.palette[1] = 0x11;
+    Ppu ppu(console.ppu, board);
+    std::uint64_t cycle = 10;
+    const auto write = [&](unsigned number, unsigned value) { ppu.write(number, static_cast<std::uint8_t>(value), cycle += 4); };
+    write(1, mask_background | mask_left_background);
+    // Off from line 100 on; meanwhile rows 5 and 20 become tile 2 and colour 1 another one; then on again from there.
+    cycle = (line0_dot + 100 * dots_per_line) / 3;
+    write(1, 0);
+    for (const unsigned row : {0x20A0u, 0x2280u}) {
+        write(6, row >> 8), write(6, row & 0xFF);
+        for (unsigned i = 0; i < 32; ++i) write(7, 2);
+    }
+    write(6, 0x3F), write(6, 0x01), write(7, 0x21);
+    write(6, 0x21), write(6, 0xA0);  // row 13, line 104
+    write(1, mask_background | mask_left_background);
+    ppu.catch_up(console.ppu.frame_start + console.ppu.frame_dots());
+    mario::picture::Scanlines scanlines(console, board);
+    unsigned wrong = 0, changed_lines = 0;
+    for (unsigned line = 0; line < num_lines; ++line) {
+        const auto drawn = scanlines.draw(line);
+        if (line < 100) wrong += drawn.pixels[128] != 1 || (*drawn.palette)[1] != 0x11;
+        if (line > 108) wrong += drawn.pixels[128] == 0 || (*drawn.palette)[1] != 0x21;
+        changed_lines += drawn.pixels[128] == 2;
+    }
+    CHECK(wrong == 0);
+    CHECK(changed_lines == 8);
+}
+
 }  // namespace
 
 int main() { return check::run_all(); }
