@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MARIO_ABI_VERSION 2
+#define MARIO_ABI_VERSION 3
 #define MARIO_API __attribute__((visibility("default")))
 
 #ifdef __cplusplus
@@ -80,6 +80,17 @@ MARIO_API uint8_t* mario_console_prg_ram(mario_console* console); /* 8,192 bytes
 MARIO_API uint64_t mario_console_frame_count(const mario_console* console);
 MARIO_API uint64_t mario_console_lag_frames(const mario_console* console); /* frames in which the controller was not read */
 MARIO_API int32_t mario_console_is_jammed(const mario_console* console);   /* the CPU has stopped for good */
+
+/* For comparing with other machines, instruction by instruction: runs whole instructions until a CPU cycle, counted from power-on, is
+ * reached, across frames. A save-state taken within a frame may be refused when it is loaded. */
+typedef struct mario_cpu {
+    uint64_t cycle; /* CPU cycles since power-on */
+    uint32_t pc, a, x, y, s, p;
+} mario_cpu;
+
+MARIO_API size_t mario_cpu_bytes(void); /* sizeof(mario_cpu) as compiled */
+MARIO_API void mario_console_cpu(const mario_console* console, mario_cpu* cpu);
+MARIO_API void mario_console_run_to_cycle(mario_console* console, uint8_t buttons, uint64_t cycle);
 
 /* A save-state is mario_state_bytes() long. MARIO_BAD_STATE leaves the console as it was. */
 MARIO_API size_t mario_state_bytes(void);

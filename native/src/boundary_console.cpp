@@ -53,6 +53,17 @@ uint64_t mario_console_lag_frames(const mario_console* console) { return console
 
 int32_t mario_console_is_jammed(const mario_console* console) { return console->console.is_jammed(); }
 
+size_t mario_cpu_bytes(void) { return sizeof(mario_cpu); }
+
+void mario_console_cpu(const mario_console* console, mario_cpu* cpu) {
+    const CpuState& state = console->console.cpu;
+    *cpu = {console->console.cycle, state.pc, state.a, state.x, state.y, state.s, state.p};
+}
+
+void mario_console_run_to_cycle(mario_console* console, uint8_t buttons, uint64_t cycle) {
+    console->console.run_to_cycle(console->board, buttons, cycle);
+}
+
 size_t mario_state_bytes(void) { return save_state_bytes; }
 
 int32_t mario_console_save(const mario_console* console, uint8_t* state, size_t state_bytes) {

@@ -14,9 +14,10 @@ constexpr std::uint64_t dmc_stall_cycles = 4;
 /// The address bus of one console while it runs. See Interpreter for what each function is for.
 class ConsoleBus {
 public:
-    ConsoleBus(Console& console, const Board& board, IdleLoops idle_loops)
+    /// Stops at the end of the frame, or at the first boundary at or after `limit`.
+    ConsoleBus(Console& console, const Board& board, IdleLoops idle_loops, std::uint64_t limit = never)
         : ram_(console.ram.data()), prg_rom_(board.prg_rom.data()), console_(console), board_(board), ppu_(console.ppu, board),
-          skips_idle_loops_(idle_loops == IdleLoops::skipped) {}
+          limit_(limit), skips_idle_loops_(idle_loops == IdleLoops::skipped) {}
 
     /// The boundary at which the last frame ended still has to be served.
     std::uint64_t deadline = 0;
@@ -34,7 +35,7 @@ public:
 
     [[gnu::noinline]] Service service(const CpuState& cpu, std::uint64_t cycle) {
         ppu_.catch_up(cycle * 3 - 1);
-        if (console_.ppu.has_frame_ended) return {cycle, Boundary::stop};
+        if (console_.ppu.has_frame_ended || cycle >= limit_) return {cycle, Boundary::stop};
         const Boundary boundary = sampled_interrupt(cpu, cycle);
         if (console_.dma_stall != 0) cycle = run_oam_dma(cycle);
         for (; console_.apu.dmc_cycle <= cycle; cycle += dmc_stall_cycles) console_.apu.fetch_sample();
@@ -75,7 +76,8 @@ private:
     Console& console_;
     const Board& board_;
     Ppu ppu_;
-    bool skips_idle_loops_;
+    const std::uint64_t limit_;
+    const bool skips_idle_loops_;
     bool is_irq_masked_ = false;  ///< at worst a deadline too many
 };
 
@@ -92,7 +94,7 @@ Boundary ConsoleBus::sampled_interrupt(const CpuState& cpu, std::uint64_t cycle)
 void ConsoleBus::update_deadline() {
     const auto sampled_by = [](std::uint64_t cycle) { return cycle == never ? never : cycle + 2; };
     deadline = std::min(ppu_.frame_end_cycle(), sampled_by(console_.ppu.nmi_cycle));
-    deadline = std::min(deadline, console_.apu.dmc_cycle);
+    deadline = std::min({deadline, console_.apu.dmc_cycle, limit_});
     if (!is_irq_masked_) deadline = std::min(deadline, sampled_by(console_.apu.next_irq()));
     if (console_.dma_stall != 0 || console_.ppu.has_frame_ended) deadline = 0;
 }
@@ -203,6 +205,14 @@ void begin_program(Console& console, const Board& board) {
     console.cycle += 7;
 }
 
+void end_frame(Console& console) {
+    console.apu.catch_up(console.cycle);
+    ++console.frame_count;
+    console.lag_frames += !console.controller.was_read;
+    console.controller.was_read = 0;
+    console.ppu.has_frame_ended = 0;
+}
+
 }  // namespace
 
 void Console::power_on(const Board& board, std::uint8_t ram_fill) noexcept {
@@ -221,8 +231,6 @@ void Console::reset(const Board& board) noexcept {
 
 void Console::run_frame(const Board& board, Buttons buttons, IdleLoops idle_loops) noexcept {
     controller.held = {buttons, 0};
-    controller.was_read = 0;
-    ppu.has_frame_ended = 0;
     ConsoleBus bus(*this, board, idle_loops);
     if (!cpu.is_jammed) cycle = Interpreter<ConsoleBus>(cpu, bus, cycle).run();
     if (cpu.is_jammed && !ppu.has_frame_ended) {
@@ -232,10 +240,16 @@ void Console::run_frame(const Board& board, Buttons buttons, IdleLoops idle_loop
         ppu.nmi_cycle = never;
         apu.dmc_cycle = never;
     }
-    apu.catch_up(cycle);
-    ppu.has_frame_ended = 0;
-    ++frame_count;
-    lag_frames += !controller.was_read;
+    end_frame(*this);
+}
+
+void Console::run_to_cycle(const Board& board, Buttons buttons, std::uint64_t target) noexcept {
+    controller.held = {buttons, 0};
+    while (cycle < target && !cpu.is_jammed) {
+        ConsoleBus bus(*this, board, IdleLoops::executed, target);
+        cycle = Interpreter<ConsoleBus>(cpu, bus, cycle).run();
+        if (ppu.has_frame_ended) end_frame(*this);
+    }
 }
 
 void copy_console(Console& to, const Console& from, const Board& board) noexcept {

@@ -41,6 +41,10 @@ struct Console {
     /// Equal states and buttons give equal states. A jammed CPU lets the time pass.
     void run_frame(const Board& board, Buttons buttons, IdleLoops idle_loops = IdleLoops::skipped) noexcept;
 
+    /// Runs whole instructions until this CPU cycle is reached, across frames; for comparing with machines that stop elsewhere.
+    /// A save-state taken there may be refused: it stands at the end of a frame. A jammed CPU stops it.
+    void run_to_cycle(const Board& board, Buttons buttons, std::uint64_t target) noexcept;
+
     [[nodiscard]] bool is_jammed() const { return cpu.is_jammed != 0; }
 };
 

@@ -9,7 +9,7 @@ from ctypes import POINTER, c_char_p, c_int32, c_size_t, c_uint8, c_uint32, c_ui
 from enum import IntEnum
 from typing import Any
 
-ABI_VERSION = 2
+ABI_VERSION = 3
 
 
 class Status(IntEnum):
@@ -45,6 +45,20 @@ class ViewRecord(ctypes.Structure):
     )
 
 
+class CpuRecord(ctypes.Structure):
+    """`mario_cpu`."""
+
+    _fields_ = (
+        ("cycle", c_uint64),
+        ("pc", c_uint32),
+        ("a", c_uint32),
+        ("x", c_uint32),
+        ("y", c_uint32),
+        ("s", c_uint32),
+        ("p", c_uint32),
+    )
+
+
 class BatchRecord(ctypes.Structure):
     """`mario_batch_config`."""
 
@@ -70,6 +84,7 @@ class StepFlags(ctypes.Structure):
 RECORDS: dict[str, type[ctypes.Structure]] = {
     "mario_cartridge_info_bytes": CartridgeInfo,
     "mario_view_bytes": ViewRecord,
+    "mario_cpu_bytes": CpuRecord,
     "mario_batch_config_bytes": BatchRecord,
     "mario_step_flags_bytes": StepFlags,
 }
@@ -93,6 +108,9 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "mario_console_frame_count": (c_uint64, [c_void_p]),
     "mario_console_lag_frames": (c_uint64, [c_void_p]),
     "mario_console_is_jammed": (c_int32, [c_void_p]),
+    "mario_cpu_bytes": (c_size_t, []),
+    "mario_console_cpu": (None, [c_void_p, POINTER(CpuRecord)]),
+    "mario_console_run_to_cycle": (None, [c_void_p, c_uint8, c_uint64]),
     "mario_state_bytes": (c_size_t, []),
     "mario_console_save": (c_int32, [c_void_p, c_void_p, c_size_t]),
     "mario_console_load": (c_int32, [c_void_p, c_char_p, c_size_t]),

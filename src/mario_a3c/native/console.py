@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from mario_a3c.native.bindings import CpuRecord
 from mario_a3c.native.library import check, load_library
 from mario_a3c.native.rom import open_rom
 from mario_a3c.native.view import SCREEN_RGB, View
@@ -90,6 +91,21 @@ class Console:
     def set_idle_skip(self, is_on: bool) -> None:
         """Whether loops that only wait are skipped (as they are at first). The states are the same; tests prove it."""
         self._library.mario_console_set_idle_skip(self._handle.address, is_on)
+
+    def run_to_cycle(self, buttons: int, cycle: int) -> None:
+        """Runs whole instructions until a CPU cycle is reached, across frames; to compare with other machines.
+
+        A state that is saved within a frame may be refused when it is loaded.
+        """
+        in_range("buttons", buttons, 0, 255)
+        in_range("cycle", cycle, 0, self.registers().cycle + MAX_FRAMES_PER_CALL * 30_000)
+        self._library.mario_console_run_to_cycle(self._handle.address, buttons, cycle)
+
+    def registers(self) -> CpuRecord:
+        """The CPU between two instructions: `cycle` (since power-on), `pc`, `a`, `x`, `y`, `s`, `p`."""
+        record = CpuRecord()
+        self._library.mario_console_cpu(self._handle.address, ctypes.byref(record))
+        return record
 
     @property
     def frame_count(self) -> int:

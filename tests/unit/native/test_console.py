@@ -148,6 +148,19 @@ def test_idle_loops_may_be_executed_with_the_same_result(rom_path: Path) -> None
     assert skipping.save() == waiting.save()
 
 
+def test_cycles_and_frames_are_two_ways_to_the_same_place(rom_path: Path) -> None:
+    by_frames, by_cycles = (Console(rom_path, allow_unknown_rom=True) for _ in range(2))
+    by_frames.run_frame(1, num_frames=50)
+    end = by_frames.registers().cycle
+    for cycle in range(1000, end, 997):
+        by_cycles.run_to_cycle(1, cycle)
+        assert cycle <= by_cycles.registers().cycle < cycle + 10
+    by_cycles.run_to_cycle(1, end)
+    assert by_cycles.save() == by_frames.save()
+    assert by_cycles.frame_count == 50
+    assert by_frames.registers().pc == 0x800A, "the loop in which the program waits"
+
+
 def test_an_instruction_that_stops_the_chip_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "jam.nes"
     path.write_bytes(make_program_cartridge(bytes([0x02])))
