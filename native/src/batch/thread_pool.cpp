@@ -32,16 +32,16 @@ void ThreadPool::stop() noexcept {
 }
 
 void ThreadPool::run(Work work, void* context, unsigned count) noexcept {
+    if (count == 0) return;
     work_ = work;
     context_ = context;
-    count_ = count;
-    next_.store(0, std::memory_order_relaxed);
-    num_busy_.store(static_cast<std::uint32_t>(threads_.size()), std::memory_order_relaxed);
+    num_left_.store(count, std::memory_order_relaxed);
+    tickets_.store(count, std::memory_order_release);
     round_.fetch_add(1, std::memory_order_release);
     if (!threads_.empty()) round_.notify_all();
     take_indices(0);
-    for (std::uint32_t busy; (busy = num_busy_.load(std::memory_order_acquire)) != 0;) {
-        num_busy_.wait(busy, std::memory_order_acquire);
+    for (std::uint32_t left; (left = num_left_.load(std::memory_order_acquire)) != 0;) {
+        num_left_.wait(left, std::memory_order_acquire);
     }
 }
 
@@ -51,18 +51,20 @@ void ThreadPool::wait_for_work(unsigned thread) noexcept {
 #endif
     for (std::uint32_t seen = 0;;) {
         round_.wait(seen, std::memory_order_acquire);
-        ++seen;  // a round ends only when every thread has seen it, so none is missed
+        seen = round_.load(std::memory_order_acquire);
         if (is_stopping_.load(std::memory_order_relaxed)) return;
         take_indices(thread);
-        if (num_busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) num_busy_.notify_one();
     }
 }
 
 void ThreadPool::take_indices(unsigned thread) noexcept {
+    constexpr std::uint64_t one_index = std::uint64_t{1} << 32u;
     for (;;) {
-        const unsigned index = next_.fetch_add(1, std::memory_order_relaxed);
-        if (index >= count_) return;
+        const std::uint64_t ticket = tickets_.fetch_add(one_index, std::memory_order_acq_rel);
+        const auto index = static_cast<unsigned>(ticket >> 32u), count = static_cast<unsigned>(ticket);
+        if (index >= count) return;
         work_(context_, thread, index);
+        if (num_left_.fetch_sub(1, std::memory_order_acq_rel) == 1) num_left_.notify_one();
     }
 }
 

@@ -29,12 +29,14 @@ private:
     void take_indices(unsigned thread) noexcept;
     void stop() noexcept;
 
+    // Set by run() and read only by threads that hold an index: none does between two runs.
     Work work_ = nullptr;
     void* context_ = nullptr;
-    unsigned count_ = 0;
-    alignas(64) std::atomic<unsigned> next_{0};
-    alignas(64) std::atomic<std::uint32_t> round_{0};    ///< raised to wake the threads
-    alignas(64) std::atomic<std::uint32_t> num_busy_{0}; ///< threads that have not finished this round
+    /// The next index in the upper half and the count in the lower, so that a thread that wakes late gets no index of a run that
+    /// is over, and nobody waits for it.
+    alignas(64) std::atomic<std::uint64_t> tickets_{0};
+    alignas(64) std::atomic<std::uint32_t> num_left_{0};  ///< indices whose work is not done
+    alignas(64) std::atomic<std::uint32_t> round_{0};     ///< raised to wake the threads
     std::atomic<bool> is_stopping_{false};
     std::vector<std::thread> threads_;
 };
