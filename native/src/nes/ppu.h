@@ -53,7 +53,7 @@ struct LoggedAccess {
     std::uint8_t value, previous;  ///< for memory: what was there is what the picture above needs
 };
 inline constexpr std::uint16_t register_access = 0x8000;
-/// More changes than this in one frame are not drawn; the console itself does not mind.
+/// More changes than this in one frame are not drawn, nor seen by a sprite 0 that is hit after them.
 inline constexpr std::uint32_t max_logged = 512;
 /// A bit that floats on the data lines is gone after this many frames: 0.6 s, as measured on consoles.
 inline constexpr std::uint8_t latch_frames = 36;
