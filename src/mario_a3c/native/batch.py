@@ -75,7 +75,9 @@ class BatchConsole:
             ),
             self._library.mario_batch_destroy,
         )
-        self.num_threads = int(self._library.mario_batch_num_threads(self._handle.address))
+        self._address = self._handle.address
+        self._copy = self._library.mario_batch_copy
+        self.num_threads = int(self._library.mario_batch_num_threads(self._address))
         self.buttons = np.zeros(num_consoles, np.uint8)
         self.snapshots = np.full(num_consoles, NO_SNAPSHOT, np.int32)
         self.observations = np.zeros((num_consoles, *self.view.shape), np.uint8)
@@ -84,7 +86,7 @@ class BatchConsole:
         self.lag_frames: npt.NDArray[np.uint32] = flags["lag_frames"]
         self.is_jammed: npt.NDArray[np.uint32] = flags["is_jammed"]
         # Asking an array for its address takes microseconds, so it is done once.
-        self._inputs = (self._handle.address, self.buttons.ctypes.data, self.snapshots.ctypes.data)
+        self._inputs = (self._address, self.buttons.ctypes.data, self.snapshots.ctypes.data)
         self._observations = self.observations.ctypes.data
         self._outputs = (self.ram.ctypes.data, flags.ctypes.data)
         self._flags = flags
@@ -107,28 +109,30 @@ class BatchConsole:
 
     def set_snapshot(self, snapshot: int, state: bytes) -> None:
         """Keeps a saved state as the place that `snapshots` names."""
-        check(self._library, self._library.mario_batch_set_snapshot(self._handle.address, snapshot, state, len(state)))
+        check(self._library, self._library.mario_batch_set_snapshot(self._address, snapshot, state, len(state)))
 
     def take_snapshot(self, snapshot: int, console: int) -> None:
         """Keeps a console's present state as the place that `snapshots` names."""
-        check(self._library, self._library.mario_batch_take_snapshot(self._handle.address, snapshot, console))
+        check(self._library, self._library.mario_batch_take_snapshot(self._address, snapshot, console))
 
     def copy(self, *, to: int, source: int) -> None:
         """Makes one console's state another's."""
-        check(self._library, self._library.mario_batch_copy(self._handle.address, to, source))
+        status = self._copy(self._address, to, source)
+        if status:  # asked here as well: the call to check() would double the time this takes
+            check(self._library, status)
 
     def save(self, console: int) -> bytes:
         state = ctypes.create_string_buffer(self._library.mario_state_bytes())
-        check(self._library, self._library.mario_batch_save(self._handle.address, console, state, len(state)))
+        check(self._library, self._library.mario_batch_save(self._address, console, state, len(state)))
         return state.raw
 
     def load(self, console: int, state: bytes) -> None:
         """Continues one console from a saved state. SaveStateError leaves it as it was."""
-        check(self._library, self._library.mario_batch_load(self._handle.address, console, state, len(state)))
+        check(self._library, self._library.mario_batch_load(self._address, console, state, len(state)))
 
     def ram_of(self, console: int) -> npt.NDArray[np.uint8]:
         """One console's own 2,048 bytes, to be read and written between steps."""
-        address = self._library.mario_batch_ram(self._handle.address, console)
+        address = self._library.mario_batch_ram(self._address, console)
         if address is None:
             raise IndexError(f"console {console} of {self.num_consoles}")
         return memory_of(self._handle, address, RAM_BYTES)
