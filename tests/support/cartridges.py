@@ -3,8 +3,9 @@
 import hashlib
 from pathlib import Path
 
-# Sets the stack up, lets every vertical blank interrupt, and waits. The interrupt counts frames at $10 and reads the
-# controller into $11, A first.
+# Sets the stack up, lets every vertical blank interrupt, and waits. The interrupt counts frames and reads the
+# controller, A first, into these addresses.
+FRAMES, BUTTONS = 0x10, 0x11
 PROGRAM = bytes.fromhex(
     "78 D8 A2 FF 9A A9 80 8D 00 20 4C 0A 80"  # $8000: SEI CLD LDX #$FF TXS LDA #$80 STA $2000, then JMP to itself
     "E6 10 A9 01 8D 16 40 A9 00 8D 16 40"  # $800D: INC $10, strobe the controller

@@ -8,16 +8,7 @@ import pytest
 
 from mario_a3c.errors import SaveStateError
 from mario_a3c.native import BatchConsole, Console, View
-from tests.support.cartridges import make_program_cartridge
-
-FRAMES, BUTTONS = 0x10, 0x11
-
-
-@pytest.fixture
-def rom_path(tmp_path: Path) -> Path:
-    path = tmp_path / "program.nes"
-    path.write_bytes(make_program_cartridge())
-    return path
+from tests.support.cartridges import BUTTONS, FRAMES, make_program_cartridge
 
 
 def make_batch(rom_path: Path, num_consoles: int = 4, **options: Any) -> BatchConsole:

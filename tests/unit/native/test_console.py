@@ -9,16 +9,7 @@ import pytest
 from mario_a3c.errors import RomError, SaveStateError
 from mario_a3c.native import Console, View
 from mario_a3c.native.view import SCREEN_GREY
-from tests.support.cartridges import make_cartridge, make_program_cartridge
-
-FRAMES, BUTTONS = 0x10, 0x11
-
-
-@pytest.fixture
-def rom_path(tmp_path: Path) -> Path:
-    path = tmp_path / "program.nes"
-    path.write_bytes(make_program_cartridge())
-    return path
+from tests.support.cartridges import BUTTONS, FRAMES, make_cartridge, make_program_cartridge
 
 
 @pytest.fixture
