@@ -173,8 +173,7 @@ std::uint32_t Ppu::predict_sprite0() const {
     const PpuRegisters& now = s_.registers;
     const unsigned y = s_.oam[0], x = s_.oam[3];
     if ((now.mask & mask_rendering) != mask_rendering || y >= num_lines - 1) return no_dot;
-    const PictureMemory memory{s_.name_tables.data(), board_.has_chr_ram ? s_.chr_ram.data() : board_.chr_rom.data(),
-                               board_.mirroring};
+    const PictureMemory memory = picture_memory(s_, board_);
     Raster raster(s_.first_registers, {s_.log.data(), std::min(s_.num_logged, max_logged)}, s_.line0, memory);
     const unsigned clip = (now.mask & (mask_left_background | mask_left_sprites)) == (mask_left_background | mask_left_sprites) ? 0 : 8;
     const unsigned current = s_.position < s_.line0 ? 0 : (s_.position - s_.line0) / dots_per_line;

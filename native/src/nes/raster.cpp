@@ -47,20 +47,6 @@ void advance_in_line(PpuRegisters& r, bool is_prerender, unsigned from, unsigned
     if (from < 336 && to >= 328) r.v = moved_right(r.v, tiles_between(std::max(from, 320u), std::min(to, 336u)));
 }
 
-/// Each bit of a byte as a byte, the highest bit in the lowest byte.
-constexpr std::array<std::uint64_t, 256> make_spread(bool is_mirrored) {
-    std::array<std::uint64_t, 256> table{};
-    for (unsigned value = 0; value < 256; ++value) {
-        for (unsigned bit = 0; bit < 8; ++bit) {
-            const unsigned place = is_mirrored ? bit : 7 - bit;
-            table[value] |= static_cast<std::uint64_t>(value >> bit & 1u) << (8 * place);
-        }
-    }
-    return table;
-}
-constexpr auto spread = make_spread(false);
-constexpr auto spread_mirrored = make_spread(true);
-
 constexpr std::uint64_t every_byte = 0x0101010101010101u;
 
 std::uint8_t tile_at(std::uint16_t v, const PictureMemory& memory) {
@@ -74,10 +60,15 @@ std::uint64_t palette_at(std::uint16_t v, const PictureMemory& memory) {
     return (attributes >> ((v >> 4u & 4u) | (v & 2u)) & 3u) * (every_byte * 4);
 }
 
-/// The colours of the tile's row that v's fine y points at.
-std::uint64_t pattern_row(const PpuRegisters& registers, std::uint16_t v, unsigned tile, const PictureMemory& memory) {
-    const std::uint8_t* const row = memory.chr + (registers.ctrl & ctrl_background_table ? 0x1000u : 0u) + tile * 16u + (v >> 12u & 7u);
-    return spread[row[0]] | spread[row[8]] << 1u;
+/// Where the row of colours that v's fine y points at is found: rows[tile] for the tile's number times eight.
+unsigned first_row(const PpuRegisters& registers, std::uint16_t v) {
+    return (registers.ctrl & ctrl_background_table ? 256u * 8u : 0u) + (v >> 12u & 7u);
+}
+
+std::uint64_t tile_row(unsigned row, const PictureMemory& memory) {
+    if (memory.tile_rows) return memory.tile_rows[row];
+    const std::uint8_t* const bytes = memory.chr + row / 8 * 16 + row % 8;
+    return spread_tile_row(bytes[0], bytes[8]);
 }
 
 }  // namespace
@@ -151,8 +142,13 @@ void apply_access(PpuRegisters& r, unsigned number, std::uint8_t value, bool is_
     }
 }
 
+PictureMemory picture_memory(const PpuState& ppu, const Board& board) {
+    if (board.has_chr_ram) return {ppu.name_tables.data(), ppu.chr_ram.data(), nullptr, board.mirroring};
+    return {ppu.name_tables.data(), board.chr_rom.data(), board.tile_rows.data(), board.mirroring};
+}
+
 std::uint64_t background_tile(const PpuRegisters& registers, std::uint16_t v, const PictureMemory& memory) {
-    return pattern_row(registers, v, tile_at(v, memory), memory) | palette_at(v, memory);
+    return tile_row(first_row(registers, v) + 8u * tile_at(v, memory), memory) | palette_at(v, memory);
 }
 
 std::uint64_t sprite_row(const std::uint8_t* oam_entry, unsigned row, std::uint8_t ctrl, const std::uint8_t* chr) {
@@ -163,8 +159,8 @@ std::uint64_t sprite_row(const std::uint8_t* oam_entry, unsigned row, std::uint8
     if (height == 16) tile = (oam_entry[1] & 1u) * 0x1000u + (oam_entry[1] & 0xFEu) * 16u + (row & 8u) * 2u;
     else tile += ctrl & ctrl_sprite_table ? 0x1000u : 0u;
     const unsigned pattern = tile + (row & 7u);
-    const auto& bits = attributes & 0x40 ? spread_mirrored : spread;
-    return bits[chr[pattern]] | bits[chr[pattern + 8]] << 1u;
+    const std::uint64_t pixels = spread_tile_row(chr[pattern], chr[pattern + 8]);
+    return attributes & 0x40 ? __builtin_bswap64(pixels) : pixels;
 }
 
 void Raster::run_to(std::uint32_t dot) {
@@ -182,9 +178,17 @@ void Raster::run_to(std::uint32_t dot) {
 }
 
 bool Raster::begin_line(unsigned line) {
-    line_ = line;
     // Line -1 is shorter by the skipped dot, which lies behind dot 320.
-    run_to(line == 0 ? prerender_dot - 1 + 320 : line0_ + (line - 1) * dots_per_line + 320);
+    const std::uint32_t start = line == 0 ? prerender_dot - 1 + 320 : line0_ + (line - 1) * dots_per_line + 320;
+    if (line > 1 && line == line_ + 1 && position_ == start - dots_per_line && next_access() > start && registers_.is_rendering()) {
+        // A whole line of nothing but drawing: the same dot, one line down.
+        registers_.v = moved_down(registers_.v);
+        copy_horizontal(registers_);
+        position_ = start;
+    } else {
+        run_to(start);
+    }
+    line_ = line;
     return is_steady_ = next_access() > line0_ + line * dots_per_line + 256;
 }
 
@@ -199,10 +203,20 @@ void Raster::draw(BackgroundLine& out) {
 
 void Raster::look_up_row() {
     row_v_ = registers_.v & 0x0FFFu;
+    const unsigned first_x = registers_.v & coarse_x_mask;
     std::uint16_t v = registers_.v;
-    for (unsigned i = 0; i < tiles_per_line; ++i, v = moved_right(v, 1)) {
-        row_tiles_[i] = tile_at(v, memory_);
-        row_palettes_[i] = palette_at(v, memory_);
+    // One name table after the other: within one, tiles lie side by side.
+    for (unsigned i = 0; i < tiles_per_line;) {
+        const unsigned x = (first_x + i) % 32u, end = std::min(tiles_per_line, i + 32u - x);
+        const std::uint8_t* const tiles = &memory_.name_tables[name_table_index(memory_.mirroring, v & 0x0FE0u)];
+        const unsigned attributes_at = 0x03C0u | (v & 0x0C00u) | (v >> 4u & 0x38u);
+        const std::uint8_t* const attributes = &memory_.name_tables[name_table_index(memory_.mirroring, attributes_at)];
+        const unsigned shift = v >> 4u & 4u;
+        for (unsigned column = x; i < end; ++i, ++column) {
+            row_tiles_[i] = static_cast<std::uint16_t>(8u * tiles[column]);
+            row_palettes_[i] = (attributes[column / 4] >> (shift | (column & 2u)) & 3u) * (every_byte * 4);
+        }
+        v = static_cast<std::uint16_t>(v ^ name_table_x);
     }
 }
 
@@ -213,9 +227,15 @@ void Raster::draw_steady(BackgroundLine& out) {
         return;
     }
     if (row_v_ != (registers_.v & 0x0FFFu)) look_up_row();
-    for (unsigned i = 0; i < tiles_per_line; ++i) {
-        const std::uint64_t pixels = pattern_row(registers_, registers_.v, row_tiles_[i], memory_) | row_palettes_[i];
-        std::memcpy(&out.pixels[8 * i], &pixels, 8);
+    const unsigned first = first_row(registers_, registers_.v);
+    const auto put = [&](unsigned tile, std::uint64_t colours) {
+        const std::uint64_t pixels = colours | row_palettes_[tile];
+        std::memcpy(&out.pixels[8 * tile], &pixels, 8);
+    };
+    if (const std::uint64_t* const rows = memory_.tile_rows) {
+        for (unsigned i = 0; i < tiles_per_line; ++i) put(i, rows[first + row_tiles_[i]]);
+    } else {
+        for (unsigned i = 0; i < tiles_per_line; ++i) put(i, tile_row(first + row_tiles_[i], memory_));
     }
     out.first = registers_.fine_x;
     if (!(registers_.mask & mask_left_background)) std::fill_n(&out.pixels[out.first], 8, std::uint8_t{0});

@@ -21,8 +21,12 @@ void apply_access(PpuRegisters& registers, unsigned number, std::uint8_t value, 
 struct PictureMemory {
     const std::uint8_t* name_tables;  ///< 2,048 bytes
     const std::uint8_t* chr;          ///< 8,192 bytes
+    const std::uint64_t* tile_rows;   ///< the same as Board::tile_rows; null where tiles can change
     Mirroring mirroring;
 };
+
+/// The name tables and tiles as they are now.
+[[nodiscard]] PictureMemory picture_memory(const PpuState& ppu, const Board& board);
 
 /// One line of background: 4 * palette + colour, where colour 0 is transparent.
 struct BackgroundLine {
@@ -69,7 +73,7 @@ private:
     // Eight lines show the same row of tiles: what the name tables say about it is looked up once.
     static constexpr unsigned tiles_per_line = 33, no_row = ~0u;
     unsigned row_v_ = no_row;  ///< v without its fine y, of the row that was looked up
-    std::array<std::uint16_t, tiles_per_line> row_tiles_;
+    std::array<std::uint16_t, tiles_per_line> row_tiles_;  ///< their numbers, times eight
     std::array<std::uint64_t, tiles_per_line> row_palettes_;
 };
 

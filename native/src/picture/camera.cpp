@@ -28,6 +28,19 @@ void check(const View& view) {
            "a picture in colour keeps its size; ask for the crop's own, or for grey");
 }
 
+Taps taps_of(const AreaEdges& edges, unsigned output) {
+    Taps taps{edges.at[output], {}};
+    std::array<unsigned, 6> shares{};
+    const unsigned last = edges.at[output + 1] - taps.first;
+    for (unsigned i = 0; i < last; ++i) shares[i] = edges.input_width;
+    shares[last] = edges.into[output + 1];
+    shares[0] -= edges.into[output];
+    for (unsigned pair = 0; pair < 3; ++pair) {
+        taps.pairs[pair] = static_cast<std::int32_t>(shares[2 * pair] | shares[2 * pair + 1] << 16u);
+    }
+    return taps;
+}
+
 AreaEdges area_edges(unsigned num_inputs, unsigned num_outputs) {
     const unsigned divisor = std::gcd(num_inputs, num_outputs);
     AreaEdges edges;
@@ -39,6 +52,8 @@ AreaEdges area_edges(unsigned num_inputs, unsigned num_outputs) {
         edges.at[i] = static_cast<std::uint16_t>(i * edges.output_width / edges.input_width);
         edges.into[i] = static_cast<std::uint16_t>(i * edges.output_width % edges.input_width);
     }
+    edges.has_taps = edges.output_width <= edges.taps.size() && edges.output_width <= 4 * edges.input_width;
+    for (unsigned i = 0; edges.has_taps && i < edges.input_width; ++i) edges.taps[i] = taps_of(edges, i);
     return edges;
 }
 

@@ -83,8 +83,67 @@ MARIO_AVX2 void accumulate_avx2(std::uint16_t* sums, const std::uint8_t* line, u
     accumulate_body(sums, line, weight, count);
 }
 MARIO_AVX2 void maximum_avx2(std::uint8_t* line, const std::uint8_t* other, unsigned count) { maximum_body(line, other, count); }
+
+/// Four periods side by side: outputs i, i + n, i + 2n and i + 3n take the same shares of inputs that lie equally far apart.
+class FourPeriods {
+public:
+    static bool suits(const AreaEdges& columns, unsigned row_width) {
+        // Sums and shares are 16 bits, and float division is exact up to here.
+        return columns.has_taps && columns.num_periods() == 4 && row_width <= 128 && columns.output_width * row_width <= 4096;
+    }
+
+    MARIO_AVX2 static void reduce(const std::uint16_t* sums, const AreaEdges& columns, unsigned row_width, std::uint8_t* out) {
+        const unsigned inputs = columns.num_inputs / 4, outputs = columns.num_outputs / 4;
+        alignas(16) std::array<std::uint64_t, 64 + 8> across;  // across[i]: input i of each period
+        interleave(sums, inputs, across.data());
+        const unsigned divisor = columns.output_width * row_width;
+        const __m128 reciprocal = _mm_set1_ps(1.0f / static_cast<float>(divisor));
+        const __m128 half = _mm_set1_ps(static_cast<float>(divisor / 2) + 0.5f);
+        for (unsigned i = 0; i < outputs; ++i) {
+            const Taps& taps = columns.taps[i];
+            __m128i area = _mm_setzero_si128();
+            for (unsigned pair = 0; pair < 3; ++pair) {
+                const __m128i left = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(&across[taps.first + 2 * pair]));
+                const __m128i right = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(&across[taps.first + 2 * pair + 1]));
+                area = _mm_add_epi32(area, _mm_madd_epi16(_mm_unpacklo_epi16(left, right), _mm_set1_epi32(taps.pairs[pair])));
+            }
+            const __m128i quotient = _mm_cvttps_epi32(_mm_mul_ps(_mm_add_ps(_mm_cvtepi32_ps(area), half), reciprocal));
+            out[i] = static_cast<std::uint8_t>(_mm_extract_epi32(quotient, 0));
+            out[i + outputs] = static_cast<std::uint8_t>(_mm_extract_epi32(quotient, 1));
+            out[i + 2 * outputs] = static_cast<std::uint8_t>(_mm_extract_epi32(quotient, 2));
+            out[i + 3 * outputs] = static_cast<std::uint8_t>(_mm_extract_epi32(quotient, 3));
+        }
+    }
+
+private:
+    MARIO_AVX2 static void interleave(const std::uint16_t* sums, unsigned inputs, std::uint64_t* across) {
+        unsigned i = 0;
+        for (; i + 8 <= inputs; i += 8) {
+            const auto load = [&](unsigned period) {
+                return _mm_loadu_si128(reinterpret_cast<const __m128i*>(sums + period * inputs + i));
+            };
+            const __m128i a = load(0), b = load(1), c = load(2), d = load(3);
+            const __m128i ac_low = _mm_unpacklo_epi16(a, c), ac_high = _mm_unpackhi_epi16(a, c);
+            const __m128i bd_low = _mm_unpacklo_epi16(b, d), bd_high = _mm_unpackhi_epi16(b, d);
+            __m128i* const to = reinterpret_cast<__m128i*>(across + i);
+            _mm_storeu_si128(to, _mm_unpacklo_epi16(ac_low, bd_low));
+            _mm_storeu_si128(to + 1, _mm_unpackhi_epi16(ac_low, bd_low));
+            _mm_storeu_si128(to + 2, _mm_unpacklo_epi16(ac_high, bd_high));
+            _mm_storeu_si128(to + 3, _mm_unpackhi_epi16(ac_high, bd_high));
+        }
+        for (; i < inputs; ++i) {
+            across[i] = 0;
+            for (unsigned period = 0; period < 4; ++period) {
+                across[i] |= static_cast<std::uint64_t>(sums[period * inputs + i]) << (16 * period);
+            }
+        }
+        std::fill_n(across + inputs, 8, 0);  // taps that take nothing look here
+    }
+};
+
 MARIO_AVX2 void reduce_avx2(const std::uint16_t* sums, const AreaEdges& columns, unsigned row_width, std::uint8_t* out) {
-    reduce_body(sums, columns, row_width, out);
+    if (FourPeriods::suits(columns, row_width)) FourPeriods::reduce(sums, columns, row_width, out);
+    else reduce_body(sums, columns, row_width, out);
 }
 
 #endif

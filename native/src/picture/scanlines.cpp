@@ -28,7 +28,7 @@ std::uint64_t opaque(std::uint64_t pixels) { return ((pixels | pixels >> 1u) & e
 
 Scanlines::Scanlines(const Console& console, const Board& board)
     : ppu_(console.ppu), board_(board), palette_(console.ppu.palette),
-      memory_{console.ppu.name_tables.data(), board.has_chr_ram ? console.ppu.chr_ram.data() : board.chr_rom.data(), board.mirroring},
+      memory_(picture_memory(console.ppu, board)),
       raster_(console.ppu.first_registers, log_of(console.ppu), console.ppu.drawn_line0, memory_) {
     const auto log = log_of(ppu_);
     if (std::any_of(log.begin(), log.end(), is_memory)) undo_writes();
