@@ -9,10 +9,11 @@
 #ifndef MARIO_NATIVE_H
 #define MARIO_NATIVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define MARIO_ABI_VERSION 3
+#define MARIO_ABI_VERSION 4
 #define MARIO_API __attribute__((visibility("default")))
 
 #ifdef __cplusplus
@@ -100,6 +101,68 @@ MARIO_API int32_t mario_console_load(mario_console* console, const uint8_t* stat
 /* The picture of the last frame; out has out_width * out_height bytes, times 3 in colour. */
 MARIO_API int32_t mario_console_observe(const mario_console* console, const mario_view* view, uint8_t* out, size_t out_bytes);
 
+/* What the bytes of Super Mario Bros. mean: one console's game, read from its 2,048 bytes of RAM. The European and the World game
+ * share these addresses (in brackets, hexadecimal), and the Lost Levels follow them. Between frames every field is as the game last
+ * left it: on the title screen and while an area is loaded, some still tell of before. Fields marked = equal the property of that
+ * name of gym-super-mario-bros 7.4.0 on the same memory, decimal digits taken to be digits.
+ */
+typedef struct mario_game {
+    uint32_t score;        /* = _score: the digits shown, without the millions [07DE-07E3] */
+    uint16_t x;            /* = _x_position: pixels from the left end of the area [6D, 86]; about 65,000 is left of it, after a loop */
+    uint16_t screen_x;     /* the left edge of the screen in the area [071A, 071C] */
+    uint16_t y;            /* = _y_position: upward from the bottom of the screen; over 255 above its top [03B8, B5] */
+    uint16_t clock;        /* = _time, as shown [07F8-07FA] */
+    uint16_t coins;        /* = _coins, as shown [07ED-07EE] */
+    uint16_t world;        /* = _world, from 1 [075F] */
+    uint16_t stage;        /* = _stage, from 1, as shown after the dash [075C] */
+    uint16_t level;        /* = _level: 4 for each world before this one, 1 for each stage before [075F, 075C] */
+    uint16_t area_number;  /* = _area: of the world's areas, from 1; the walk to a pipe before a stage has its own [0760] */
+    uint16_t room;         /* where the area's data lie in the cartridge [E7-E8]: tells apart all areas, bonus rooms too, but stages
+                            * may share one */
+    uint8_t x_on_screen;   /* = _left_x_position: pixels from the left edge of the screen [86, 071C] */
+    uint8_t y_on_screen;   /* downward from the top of the screen that y_screen names [CE] */
+    uint8_t y_screen;      /* = _y_viewport: 1 on the screen, 0 above it, 2 and more below it [B5] */
+    uint8_t status;        /* = _player_status: 0 small, 1 tall, 2 with fireballs [0756] */
+    uint8_t lives;         /* = _life: left beside this one; 255 when the game is over [075A] */
+    uint8_t player_state;  /* = _player_state: 0 area begins, 1 climbs by itself, 2 into a side pipe, 3 down a pipe, 4 on the flagpole,
+                            * 5 walks to the castle, 6 loses a life, 7 enters, 8 obeys the controller, 9 changes size, 10 is hurt,
+                            * 11 dies, 12 takes a fire flower [0E] */
+    uint8_t motion;        /* 0 stands or walks, 1 jumps or swims, 2 falls, 3 climbs [1D] */
+    uint8_t game_mode;     /* 0 title screen and demonstration, 1 game, 2 end of a world, 3 game over [0770] */
+    uint8_t game_task;     /* what the mode is doing; in a game 0-2 load an area and 3 plays [0772] */
+    uint8_t area_type;     /* 0 water, 1 ground, 2 under ground, 3 castle [074E] */
+    uint8_t next_area;     /* the area that the next pipe or vine leads to, as the game codes it; changes while scrolling [0750] */
+    uint8_t next_page;     /* at which screen of it [0751] */
+    uint8_t maze_passes;   /* checks passed in a maze of several checks, rightly or not [06DA] */
+    uint8_t maze_correct;  /* of these, rightly [06D9] */
+    uint8_t maze_pending;  /* not 0: a check lies on the screen that was drawn last [0745] */
+    bool has_control;      /* the controller moves the player: in a game, not paused, player_state 8, not below the screen */
+    bool is_paused;        /* [0776] */
+    bool is_loading;       /* in a game: the area is being made, or the screen before it is shown */
+    bool is_intro_walk;    /* walks into a pipe by itself, before the stage begins [0710] */
+    bool is_cut_scene;     /* the game plays by itself: no control, and neither hurt, dying, growing nor paused */
+    bool is_busy;          /* = _is_busy: player_state 0-5 or 7 */
+    bool is_entering;      /* comes into an area: from a pipe, a vine, or from above */
+    bool is_in_pipe;       /* goes into a pipe or comes out of one [0752] */
+    bool is_swimming;      /* swims when A is pressed [0704] */
+    bool is_climbing;      /* holds a vine; the flagpole is not one */
+    bool is_on_clouds;     /* a bonus area in the sky, from which a fall leads back and is no death [0743] */
+    bool is_dying;         /* = _is_dying: player_state 11, or below the screen, also below clouds */
+    bool is_dead;          /* = _is_dead: player_state 6, when a life is taken */
+    bool is_losing_life;   /* dying or dead, and not falling out of the clouds */
+    bool is_game_over;     /* = _is_game_over: no lives left */
+    bool is_on_flagpole;   /* slides down it */
+    bool is_stage_over;    /* = _is_stage_over: climbs where there is a flag or Bowser [16-1A] */
+    bool has_flag;         /* = _flag_get: is_stage_over or has_axe */
+    bool has_axe;          /* = _is_world_over: touched the axe that ends a world; until the next world begins */
+    bool is_world_end;     /* after the axe: meets the princess, or who is there in her place */
+    bool is_stage_clear;   /* flagpole, the walk to the castle, or axe; no vine counts */
+} mario_game;
+
+MARIO_API size_t mario_game_bytes(void); /* sizeof(mario_game) as compiled */
+/* From 2,048 bytes of RAM, of this console or of another. */
+MARIO_API void mario_read_game(const uint8_t* ram, mario_game* game);
+
 /* Many consoles with one cartridge, stepped by a pool of threads. A handle belongs to one thread at a time. Results depend on
  * neither the number of threads nor the number of consoles.
  */
@@ -131,10 +194,10 @@ MARIO_API int32_t mario_batch_create(const uint8_t* file, size_t file_bytes, con
 MARIO_API void mario_batch_destroy(mario_batch* batch); /* NULL is allowed; joins the threads */
 
 /* Runs frame_skip frames on every console, except where snapshots[i] >= 0: that console becomes the snapshot and does not run.
- * Then writes one row per console into each array that is not NULL: the view, the bytes of RAM, the flags. buttons has one byte
- * per console; snapshots may be NULL. On failure nothing has changed. */
+ * Then writes one row per console into each array that is not NULL: the view, the bytes of RAM, the flags, the game. buttons has one
+ * byte per console; snapshots may be NULL. On failure nothing has changed. */
 MARIO_API int32_t mario_batch_step(mario_batch* batch, const uint8_t* buttons, const int32_t* snapshots, uint8_t* observations,
-                                   uint8_t* ram, mario_step_flags* flags);
+                                   uint8_t* ram, mario_step_flags* flags, mario_game* games);
 
 /* Places to reset to: from a save-state, or from a console of the batch as it is now. */
 MARIO_API int32_t mario_batch_set_snapshot(mario_batch* batch, uint32_t snapshot, const uint8_t* state, size_t state_bytes);

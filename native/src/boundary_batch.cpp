@@ -55,9 +55,9 @@ int32_t mario_batch_create(const uint8_t* file, size_t file_bytes, const mario_b
 void mario_batch_destroy(mario_batch* batch) { delete batch; }
 
 int32_t mario_batch_step(mario_batch* batch, const uint8_t* buttons, const int32_t* snapshots, uint8_t* observations, uint8_t* ram,
-                         mario_step_flags* flags) {
+                         mario_step_flags* flags, mario_game* games) {
     return mario::guarded([&] {
-        batch->batch.step(buttons, snapshots, {observations, ram, reinterpret_cast<StepFlags*>(flags)});
+        batch->batch.step(buttons, snapshots, {observations, ram, reinterpret_cast<StepFlags*>(flags), games});
     });
 }
 

@@ -87,17 +87,23 @@ TEST(a_batch_steps_resets_and_copies_through_the_c_boundary) {
     const std::uint8_t buttons[3] = {0, 1, 2};
     std::vector<std::uint8_t> observations(3 * 84 * 84), ram(3);
     std::vector<mario_step_flags> flags(3);
+    std::vector<mario_game> games(3);
+    mario_batch_ram(batch, 1)[0x075F] = 6;
     for (unsigned i = 0; i < 5; ++i) {
-        CHECK(mario_batch_step(batch, buttons, nullptr, observations.data(), ram.data(), flags.data()) == MARIO_OK);
+        CHECK(mario_batch_step(batch, buttons, nullptr, observations.data(), ram.data(), flags.data(), games.data()) == MARIO_OK);
     }
     CHECK(ram[0] == mario_batch_ram(batch, 0)[0x10] && ram[0] > 10);
+    CHECK(games[0].world == 1 && games[1].world == 7);
+    mario_game game{};
+    mario_read_game(mario_batch_ram(batch, 1), &game);
+    CHECK(game.world == 7 && mario_game_bytes() == sizeof game);
     CHECK(mario_batch_take_snapshot(batch, 0, 1) == MARIO_OK);
     CHECK(mario_batch_take_snapshot(batch, 1, 1) == MARIO_BAD_ARGUMENT);
     const std::int32_t resets[3] = {0, -1, -1};
-    CHECK(mario_batch_step(batch, buttons, resets, observations.data(), ram.data(), flags.data()) == MARIO_OK);
+    CHECK(mario_batch_step(batch, buttons, resets, observations.data(), ram.data(), flags.data(), games.data()) == MARIO_OK);
     CHECK(ram[1] == static_cast<std::uint8_t>(ram[0] + 4));
     const std::int32_t unset[3] = {-1, -1, 7};
-    CHECK(mario_batch_step(batch, buttons, unset, nullptr, nullptr, nullptr) == MARIO_BAD_ARGUMENT);
+    CHECK(mario_batch_step(batch, buttons, unset, nullptr, nullptr, nullptr, nullptr) == MARIO_BAD_ARGUMENT);
     std::vector<std::uint8_t> state(mario_state_bytes());
     CHECK(mario_batch_save(batch, 2, state.data(), state.size()) == MARIO_OK);
     CHECK(mario_batch_set_snapshot(batch, 0, state.data(), state.size()) == MARIO_OK);

@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "smb/game.h"
+
 namespace mario::batch {
 namespace {
 
@@ -77,6 +79,7 @@ void Batch::report(const Step& step, unsigned index, std::uint64_t lag_frames) n
         for (std::size_t i = 0; i < config_.ram_addresses.size(); ++i) row[i] = console.ram[config_.ram_addresses[i]];
     }
     if (step.outputs.flags) step.outputs.flags[index] = {static_cast<std::uint32_t>(lag_frames), console.is_jammed()};
+    if (step.outputs.games) step.outputs.games[index] = smb::read_game(console.ram);
 }
 
 std::size_t Batch::ram_bytes() const { return config_.ram_addresses.empty() ? 2048 : config_.ram_addresses.size(); }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "batch/thread_pool.h"
+#include "mario_native.h"
 #include "nes/console.h"
 #include "nes/save_state.h"
 #include "picture/camera.h"
@@ -35,6 +36,7 @@ struct StepOutputs {
     std::uint8_t* observations = nullptr;  ///< [N, camera().out_bytes()]
     std::uint8_t* ram = nullptr;           ///< [N, ram_bytes()]
     StepFlags* flags = nullptr;            ///< [N]
+    mario_game* games = nullptr;           ///< [N]
 };
 
 /// One thread calls at a time. Results depend on neither the number of threads nor the number of consoles.

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from mario_a3c.native.bindings import BatchRecord
 from mario_a3c.native.console import RAM_BYTES, Handle, in_range, memory_of
+from mario_a3c.native.game_record import GAME_DTYPE
 from mario_a3c.native.library import check, load_library
 from mario_a3c.native.rom import open_rom
 from mario_a3c.native.view import View
@@ -29,6 +30,7 @@ class BatchConsole:
     | `ram`          | uint8  | [N, K]           | the bytes at `ram_addresses`, or all 2,048                          |
     | `lag_frames`   | uint32 | [N]              | frames of the step in which the program did not read the controller |
     | `is_jammed`    | uint32 | [N]              | 1 where the CPU has stopped for good                                |
+    | `games`        | record | [N]              | what the RAM says about the game: `games["x"]`, `games["is_dying"]` |
 
     The result of a step depends on neither the number of threads nor N. One thread at a time may use a batch; the GIL
     is free while it steps.
@@ -85,10 +87,11 @@ class BatchConsole:
         flags = np.zeros(num_consoles, _FLAGS)
         self.lag_frames: npt.NDArray[np.uint32] = flags["lag_frames"]
         self.is_jammed: npt.NDArray[np.uint32] = flags["is_jammed"]
+        self.games = np.zeros(num_consoles, GAME_DTYPE)
         # Asking an array for its address takes microseconds, so it is done once.
         self._inputs = (self._address, self.buttons.ctypes.data, self.snapshots.ctypes.data)
         self._observations = self.observations.ctypes.data
-        self._outputs = (self.ram.ctypes.data, flags.ctypes.data)
+        self._outputs = (self.ram.ctypes.data, flags.ctypes.data, self.games.ctypes.data)
         self._flags = flags
 
     def step(self, observations: npt.NDArray[np.uint8] | None = None, *, draws: bool = True) -> None:

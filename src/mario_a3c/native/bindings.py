@@ -5,11 +5,11 @@ asking an array for its address costs more than the call.
 """
 
 import ctypes
-from ctypes import POINTER, c_char_p, c_int32, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, c_bool, c_char_p, c_int32, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 from enum import IntEnum
 from typing import Any
 
-ABI_VERSION = 3
+ABI_VERSION = 4
 
 
 class Status(IntEnum):
@@ -80,6 +80,60 @@ class StepFlags(ctypes.Structure):
     _fields_ = (("lag_frames", c_uint32), ("is_jammed", c_uint32))
 
 
+class GameRecord(ctypes.Structure):
+    """`mario_game`; the header says what each field means."""
+
+    _fields_ = (
+        ("score", c_uint32),
+        ("x", c_uint16),
+        ("screen_x", c_uint16),
+        ("y", c_uint16),
+        ("clock", c_uint16),
+        ("coins", c_uint16),
+        ("world", c_uint16),
+        ("stage", c_uint16),
+        ("level", c_uint16),
+        ("area_number", c_uint16),
+        ("room", c_uint16),
+        ("x_on_screen", c_uint8),
+        ("y_on_screen", c_uint8),
+        ("y_screen", c_uint8),
+        ("status", c_uint8),
+        ("lives", c_uint8),
+        ("player_state", c_uint8),
+        ("motion", c_uint8),
+        ("game_mode", c_uint8),
+        ("game_task", c_uint8),
+        ("area_type", c_uint8),
+        ("next_area", c_uint8),
+        ("next_page", c_uint8),
+        ("maze_passes", c_uint8),
+        ("maze_correct", c_uint8),
+        ("maze_pending", c_uint8),
+        ("has_control", c_bool),
+        ("is_paused", c_bool),
+        ("is_loading", c_bool),
+        ("is_intro_walk", c_bool),
+        ("is_cut_scene", c_bool),
+        ("is_busy", c_bool),
+        ("is_entering", c_bool),
+        ("is_in_pipe", c_bool),
+        ("is_swimming", c_bool),
+        ("is_climbing", c_bool),
+        ("is_on_clouds", c_bool),
+        ("is_dying", c_bool),
+        ("is_dead", c_bool),
+        ("is_losing_life", c_bool),
+        ("is_game_over", c_bool),
+        ("is_on_flagpole", c_bool),
+        ("is_stage_over", c_bool),
+        ("has_flag", c_bool),
+        ("has_axe", c_bool),
+        ("is_world_end", c_bool),
+        ("is_stage_clear", c_bool),
+    )
+
+
 # The size of each record is compared with the library's before anything else is called.
 RECORDS: dict[str, type[ctypes.Structure]] = {
     "mario_cartridge_info_bytes": CartridgeInfo,
@@ -87,6 +141,7 @@ RECORDS: dict[str, type[ctypes.Structure]] = {
     "mario_cpu_bytes": CpuRecord,
     "mario_batch_config_bytes": BatchRecord,
     "mario_step_flags_bytes": StepFlags,
+    "mario_game_bytes": GameRecord,
 }
 
 # Result, then arguments.
@@ -115,11 +170,13 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "mario_console_save": (c_int32, [c_void_p, c_void_p, c_size_t]),
     "mario_console_load": (c_int32, [c_void_p, c_char_p, c_size_t]),
     "mario_console_observe": (c_int32, [c_void_p, POINTER(ViewRecord), c_void_p, c_size_t]),
+    "mario_game_bytes": (c_size_t, []),
+    "mario_read_game": (None, [c_void_p, POINTER(GameRecord)]),
     "mario_batch_config_bytes": (c_size_t, []),
     "mario_step_flags_bytes": (c_size_t, []),
     "mario_batch_create": (c_int32, [c_char_p, c_size_t, POINTER(BatchRecord), c_void_p, POINTER(c_void_p)]),
     "mario_batch_destroy": (None, [c_void_p]),
-    "mario_batch_step": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
+    "mario_batch_step": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
     "mario_batch_set_snapshot": (c_int32, [c_void_p, c_uint32, c_char_p, c_size_t]),
     "mario_batch_take_snapshot": (c_int32, [c_void_p, c_uint32, c_uint32]),
     "mario_batch_copy": (c_int32, [c_void_p, c_uint32, c_uint32]),

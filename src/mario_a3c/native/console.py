@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from mario_a3c.native.bindings import CpuRecord
+from mario_a3c.native.bindings import CpuRecord, GameRecord
+from mario_a3c.native.game_record import read_game
 from mario_a3c.native.library import check, load_library
 from mario_a3c.native.rom import open_rom
 from mario_a3c.native.view import SCREEN_RGB, View
@@ -77,6 +78,10 @@ class Console:
             ),
         )
         return picture
+
+    def game(self) -> GameRecord:
+        """What the RAM says about the game, as it is now: `console.game().x`."""
+        return read_game(self.ram)
 
     def save(self) -> bytes:
         """The whole state. It names its ROM and version, and carries a checksum."""

@@ -11,7 +11,9 @@ from mario_a3c.native.bindings import ABI_VERSION, RECORDS, SIGNATURES, Status
 
 POINTERS = (ctypes.c_void_p, ctypes.c_char_p)
 INTEGERS = {
+    "bool": ctypes.c_bool,
     "uint8_t": ctypes.c_uint8,
+    "uint16_t": ctypes.c_uint16,
     "uint32_t": ctypes.c_uint32,
     "int32_t": ctypes.c_int32,
     "uint64_t": ctypes.c_uint64,
