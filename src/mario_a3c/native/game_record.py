@@ -1,6 +1,7 @@
 """What is known about the game: one record per console, read from its RAM. `mario_native.h` documents every field."""
 
 import ctypes
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -8,7 +9,7 @@ import numpy.typing as npt
 from mario_a3c.native.bindings import GameRecord
 from mario_a3c.native.library import load_library
 
-GAME_DTYPE = np.dtype(GameRecord)
+GAME_DTYPE: np.dtype[Any] = np.dtype(GameRecord)
 """The record as NumPy sees it: numbers are unsigned, claims (`is_...`, `has_...`) are bool."""
 
 

@@ -88,7 +88,7 @@ def test_the_package_is_found_without_being_imported(tmp_path: Path, monkeypatch
     assert rom._installed_rom_folder() == package / "_roms"
     (package / "__init__.py").unlink()
     importlib.invalidate_caches()
-    assert rom._installed_rom_folder() is None, "a mere folder of that name"
+    assert rom._installed_rom_folder() != package / "_roms", "a mere folder of that name"
 
 
 def test_what_is_fetched_is_kept_and_found_again_offline(cache: CacheDir) -> None:
