@@ -1,8 +1,9 @@
 """The one folder for everything that can be made again: ROMs taken from packages, probes, compiled code.
 
 <cache>/
-  roms/     cartridges, known by their hash, whatever their name
-  probes/   what was found out about this machine
+  roms/          cartridges, known by their hash, whatever their name
+  probes/        what was found out about this machine
+  start_states/  where every stage begins, by ROM and console
 """
 
 import os
@@ -19,6 +20,7 @@ from mario_a3c.options import option
 KINDS = {
     "roms": "cartridges; a file that you put here is found, too",
     "probes": "what was found out about this machine",
+    "start_states": "where every stage begins; made from the cartridge",
 }
 # A convention of backup programs (bford.info/cachedir): folders with this file are left out.
 _TAG_NAME = "CACHEDIR.TAG"

@@ -42,4 +42,4 @@ def main(argv: Sequence[str]) -> int:
 def print_entries(cache: CacheDir) -> None:
     print(cache.root)
     for entry in cache.entries():
-        print(f"  {entry.kind:<8} {entry.num_files:>5} files {entry.num_bytes / 1e6:>9.2f} MB   {KINDS[entry.kind]}")
+        print(f"  {entry.kind:<12} {entry.num_files:>5} files {entry.num_bytes / 1e6:>9.2f} MB   {KINDS[entry.kind]}")
