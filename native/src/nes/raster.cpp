@@ -233,6 +233,7 @@ void Raster::draw_steady(BackgroundLine& out) {
         std::memcpy(&out.pixels[8 * tile], &pixels, 8);
     };
     if (const std::uint64_t* const rows = memory_.tile_rows) {
+#pragma GCC unroll 11
         for (unsigned i = 0; i < tiles_per_line; ++i) put(i, rows[first + row_tiles_[i]]);
     } else {
         for (unsigned i = 0; i < tiles_per_line; ++i) put(i, tile_row(first + row_tiles_[i], memory_));

@@ -28,17 +28,19 @@ void check(const View& view) {
            "a picture in colour keeps its size; ask for the crop's own, or for grey");
 }
 
-Taps taps_of(const AreaEdges& edges, unsigned output) {
-    Taps taps{edges.at[output], {}};
-    std::array<unsigned, 6> shares{};
+/// False where the output touches too many inputs.
+bool find_taps(const AreaEdges& edges, unsigned output, Taps& taps) {
+    std::array<unsigned, 5> shares{};
+    taps.first = edges.at[output];
     const unsigned last = edges.at[output + 1] - taps.first;
+    if (last >= shares.size()) return false;
     for (unsigned i = 0; i < last; ++i) shares[i] = edges.input_width;
     shares[last] = edges.into[output + 1];
     shares[0] -= edges.into[output];
-    for (unsigned pair = 0; pair < 3; ++pair) {
+    for (unsigned pair = 0; pair < taps.pairs.size(); ++pair) {
         taps.pairs[pair] = static_cast<std::int32_t>(shares[2 * pair] | shares[2 * pair + 1] << 16u);
     }
-    return taps;
+    return shares[4] == 0;
 }
 
 AreaEdges area_edges(unsigned num_inputs, unsigned num_outputs) {
@@ -52,8 +54,8 @@ AreaEdges area_edges(unsigned num_inputs, unsigned num_outputs) {
         edges.at[i] = static_cast<std::uint16_t>(i * edges.output_width / edges.input_width);
         edges.into[i] = static_cast<std::uint16_t>(i * edges.output_width % edges.input_width);
     }
-    edges.has_taps = edges.output_width <= edges.taps.size() && edges.output_width <= 4 * edges.input_width;
-    for (unsigned i = 0; edges.has_taps && i < edges.input_width; ++i) edges.taps[i] = taps_of(edges, i);
+    edges.has_taps = edges.output_width <= edges.taps.size();
+    for (unsigned i = 0; edges.has_taps && i < edges.input_width; ++i) edges.has_taps = find_taps(edges, i, edges.taps[i]);
     return edges;
 }
 

@@ -102,7 +102,7 @@ public:
         for (unsigned i = 0; i < outputs; ++i) {
             const Taps& taps = columns.taps[i];
             __m128i area = _mm_setzero_si128();
-            for (unsigned pair = 0; pair < 3; ++pair) {
+            for (unsigned pair = 0; pair < taps.pairs.size(); ++pair) {
                 const __m128i left = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(&across[taps.first + 2 * pair]));
                 const __m128i right = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(&across[taps.first + 2 * pair + 1]));
                 area = _mm_add_epi32(area, _mm_madd_epi16(_mm_unpacklo_epi16(left, right), _mm_set1_epi32(taps.pairs[pair])));

@@ -7,10 +7,10 @@
 
 namespace mario::picture {
 
-/// The shares that an output takes of six neighbouring inputs: two and two in one number, as a multiply-and-add wants them.
+/// The shares that an output takes of four neighbouring inputs: two and two in one number, as a multiply-and-add wants them.
 struct Taps {
     std::uint32_t first = 0;
-    std::array<std::int32_t, 3> pairs{};
+    std::array<std::int32_t, 2> pairs{};
 };
 
 /// How one axis shrinks, in units in which every input is `input_width` wide and every output `output_width`: 21 and 64 for 256 to
@@ -22,7 +22,7 @@ struct AreaEdges {
     std::array<std::uint16_t, max_outputs + 1> at{}, into{};
     /// The edges repeat this many times: 4 for 256 to 84.
     [[nodiscard]] unsigned num_periods() const { return num_outputs / input_width; }
-    /// Of each output of the first period, where that is at most 64 inputs long and no output touches more than six of them.
+    /// Of each output of the first period, where that is at most 64 inputs long and no output touches more than four of them.
     std::array<Taps, 64> taps{};
     bool has_taps = false;
 };
