@@ -4,7 +4,7 @@
  * caller's; nothing here keeps a pointer after it returns. A function that can fail returns MARIO_OK or another
  * mario_status, and leaves a sentence for people in mario_last_error() of the same thread.
  *
- * A change to any declaration below raises MARIO_ABI_VERSION, here and in src/mario_a3c/native/library.py.
+ * A change to any declaration below raises MARIO_ABI_VERSION, here and in src/mario_a3c/native/bindings.py.
  */
 #ifndef MARIO_NATIVE_H
 #define MARIO_NATIVE_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MARIO_ABI_VERSION 4
+#define MARIO_ABI_VERSION 5
 #define MARIO_API __attribute__((visibility("default")))
 
 #ifdef __cplusplus
@@ -25,7 +25,8 @@ typedef enum mario_status {
     MARIO_BAD_CARTRIDGE = 1, /* not a ROM file that this console can run */
     MARIO_INTERNAL = 2,      /* out of memory, or a defect of this library */
     MARIO_BAD_STATE = 3,     /* not a save-state that this console can load */
-    MARIO_BAD_ARGUMENT = 4   /* a size, an index or a choice out of its range */
+    MARIO_BAD_ARGUMENT = 4,  /* a size, an index or a choice out of its range */
+    MARIO_BAD_ENGINE = 5     /* not an engine that this library wrote for this cartridge */
 } mario_status;
 
 typedef struct mario_cartridge_info {
@@ -45,6 +46,12 @@ MARIO_API const char* mario_last_error(void);
 
 /* Checks a whole .nes file in memory and describes it. MARIO_BAD_CARTRIDGE leaves *info as it was. */
 MARIO_API int32_t mario_read_cartridge(const uint8_t* file, size_t file_bytes, mario_cartridge_info* info);
+
+/* The cartridge's program as C++, for a compiler to make a shared object of, in num_parts files which are compiled separately and
+ * linked together. Writes the length of one of them to *text_bytes and, unless text is NULL, the text: *text_bytes must then be that
+ * length. Each file is complete in itself. It derives from the ROM and stays with it. */
+MARIO_API int32_t mario_write_engine(const uint8_t* file, size_t file_bytes, uint32_t part, uint32_t num_parts, char* text,
+                                     size_t* text_bytes);
 
 /* A part of the screen (even numbers inside 256 x 240), grey or in colour. Grey shrinks to out_width x out_height by exact area
  * averages of the luma (77 R + 150 G + 29 B + 128) / 256, rounded half up; colour keeps its size.
@@ -71,6 +78,10 @@ MARIO_API void mario_console_power_on(mario_console* console, uint8_t ram_fill);
 MARIO_API void mario_console_reset(mario_console* console);
 /* From vertical blank to vertical blank, num_frames times. */
 MARIO_API void mario_console_run_frames(mario_console* console, uint8_t buttons, uint32_t num_frames);
+/* Frames are run by the shared object at path, made from the text of mario_write_engine, or by the interpreter again where path is
+ * NULL. The states are the same. MARIO_BAD_ENGINE, for another version, build or cartridge, leaves everything as it was. The file is
+ * loaded, so its code runs: check first that it is yours, and whole. */
+MARIO_API int32_t mario_console_set_engine(mario_console* console, const char* path);
 /* 1 (as created): idle loops are skipped; 0: they are executed. The states are the same; for tests. */
 MARIO_API void mario_console_set_idle_skip(mario_console* console, int32_t skips);
 
@@ -198,6 +209,9 @@ MARIO_API void mario_batch_destroy(mario_batch* batch); /* NULL is allowed; join
  * byte per console; snapshots may be NULL. On failure nothing has changed. */
 MARIO_API int32_t mario_batch_step(mario_batch* batch, const uint8_t* buttons, const int32_t* snapshots, uint8_t* observations,
                                    uint8_t* ram, mario_step_flags* flags, mario_game* games);
+
+/* As mario_console_set_engine, for all consoles of the batch. */
+MARIO_API int32_t mario_batch_set_engine(mario_batch* batch, const char* path);
 
 /* Places to reset to: from a save-state, or from a console of the batch as it is now. */
 MARIO_API int32_t mario_batch_set_snapshot(mario_batch* batch, uint32_t snapshot, const uint8_t* state, size_t state_bytes);

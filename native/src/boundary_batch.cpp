@@ -5,6 +5,8 @@
 #include "batch/batch.h"
 #include "boundary_guard.h"
 #include "mario_native.h"
+#include "recompiler/engine.h"
+#include "source_hash.h"
 
 using mario::batch::Batch;
 using mario::batch::BatchConfig;
@@ -58,6 +60,12 @@ int32_t mario_batch_step(mario_batch* batch, const uint8_t* buttons, const int32
                          mario_step_flags* flags, mario_game* games) {
     return mario::guarded([&] {
         batch->batch.step(buttons, snapshots, {observations, ram, reinterpret_cast<StepFlags*>(flags), games});
+    });
+}
+
+int32_t mario_batch_set_engine(mario_batch* batch, const char* path) {
+    return mario::guarded([&] {
+        batch->batch.set_engine(path ? mario::recompiler::open_engine(path, batch->batch.board(), MARIO_SOURCE_HASH) : nullptr);
     });
 }
 

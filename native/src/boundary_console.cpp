@@ -7,6 +7,8 @@
 #include "mario_native.h"
 #include "nes/console.h"
 #include "nes/save_state.h"
+#include "recompiler/engine.h"
+#include "source_hash.h"
 
 using namespace mario::nes;
 
@@ -14,6 +16,7 @@ struct mario_console {
     Board board;
     Console console;
     IdleLoops idle_loops = IdleLoops::skipped;
+    std::shared_ptr<const mario::recompiler::Program> engine;
 };
 
 extern "C" {
@@ -35,8 +38,14 @@ void mario_console_reset(mario_console* console) { console->console.reset(consol
 
 void mario_console_run_frames(mario_console* console, uint8_t buttons, uint32_t num_frames) {
     for (uint32_t frame = 0; frame < num_frames; ++frame) {
-        console->console.run_frame(console->board, buttons, console->idle_loops);
+        console->console.run_frame(console->board, buttons, console->idle_loops, console->engine.get());
     }
+}
+
+int32_t mario_console_set_engine(mario_console* console, const char* path) {
+    return mario::guarded([&] {
+        console->engine = path ? mario::recompiler::open_engine(path, console->board, MARIO_SOURCE_HASH) : nullptr;
+    });
 }
 
 void mario_console_set_idle_skip(mario_console* console, int32_t skips) {

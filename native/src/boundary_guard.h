@@ -9,6 +9,7 @@
 #include "nes/cartridge.h"
 #include "nes/save_state.h"
 #include "picture/camera.h"
+#include "recompiler/engine.h"
 
 namespace mario {
 
@@ -27,6 +28,8 @@ std::int32_t guarded(Work&& work) noexcept {
         return fail(MARIO_BAD_STATE, error.what());
     } catch (const picture::ViewError& error) {
         return fail(MARIO_BAD_ARGUMENT, error.what());
+    } catch (const recompiler::EngineError& error) {
+        return fail(MARIO_BAD_ENGINE, error.what());
     } catch (const std::invalid_argument& error) {
         return fail(MARIO_BAD_ARGUMENT, error.what());
     } catch (const std::exception& error) {

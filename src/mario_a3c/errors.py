@@ -39,6 +39,10 @@ class NativeLibraryError(SetupError):
     """The console's library is missing, stale, or not ours."""
 
 
+class EngineError(SetupError):
+    """No compiled engine can be had for a cartridge; the interpreter can still run it."""
+
+
 class RomError(SetupError):
     """The game's ROM is missing, damaged, or another game."""
 

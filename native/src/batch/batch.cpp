@@ -63,7 +63,7 @@ void Batch::step_one(const Step& step, unsigned thread, unsigned index) noexcept
     std::uint8_t* const exposure = takes_maximum ? exposures_.data() + thread * camera_.exposure_bytes() : nullptr;
     for (unsigned frame = is_reset ? config_.frame_skip : 0; frame < config_.frame_skip; ++frame) {
         if (exposure && frame + 1 == config_.frame_skip) camera_.expose(console, board_, exposure);
-        console.run_frame(board_, step.buttons[index]);
+        console.run_frame(board_, step.buttons[index], nes::IdleLoops::skipped, engine_.get());
     }
     if (step.outputs.observations) {
         camera_.draw(console, board_, step.outputs.observations + index * camera_.out_bytes(), exposure);

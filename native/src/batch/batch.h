@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "nes/console.h"
 #include "nes/save_state.h"
 #include "picture/camera.h"
+#include "recompiler/machine.h"
 
 namespace mario::batch {
 
@@ -49,6 +51,9 @@ public:
     /// run. Then writes the outputs. `snapshots` may be null. An index out of range throws before anything changes.
     void step(const nes::Buttons* buttons, const std::int32_t* snapshots, const StepOutputs& outputs);
 
+    /// Who runs the frames from the next step on; null is the interpreter. The states are the same.
+    void set_engine(std::shared_ptr<const recompiler::Program> engine) { engine_ = std::move(engine); }
+
     void copy(unsigned to, unsigned from);
     void save(unsigned index, std::span<std::uint8_t, nes::save_state_bytes> out) const;
     void load(unsigned index, std::span<const std::uint8_t> state);
@@ -59,6 +64,7 @@ public:
     [[nodiscard]] nes::Console& console(unsigned index);
     [[nodiscard]] const nes::Console& console(unsigned index) const;
     [[nodiscard]] const BatchConfig& config() const { return config_; }
+    [[nodiscard]] const nes::Board& board() const { return board_; }
     [[nodiscard]] const picture::Camera& camera() const { return camera_; }
     [[nodiscard]] std::size_t ram_bytes() const;
     [[nodiscard]] unsigned num_threads() const { return pool_.num_threads(); }
@@ -71,6 +77,7 @@ private:
 
     BatchConfig config_;
     nes::Board board_;
+    std::shared_ptr<const recompiler::Program> engine_;
     picture::Camera camera_;
     std::vector<nes::Console> consoles_;
     std::vector<nes::Console> snapshots_;

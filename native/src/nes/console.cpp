@@ -189,6 +189,74 @@ std::uint64_t ConsoleBus::skip_poll(std::uint8_t opcode, std::uint16_t pc, std::
     return cycle + rounds * round;
 }
 
+// ---- an engine's way to the bus
+
+using recompiler::Machine;
+
+ConsoleBus& bus_of(Machine* machine) { return *static_cast<ConsoleBus*>(machine->bus); }
+
+std::int64_t cycles_left(Machine* machine, std::uint64_t cycle) {
+    machine->deadline = bus_of(machine).deadline;
+    return static_cast<std::int64_t>(machine->deadline - cycle);
+}
+
+std::uint64_t cycle_of(const Machine* machine, std::int64_t left) { return machine->deadline - static_cast<std::uint64_t>(left); }
+
+std::int64_t read_for_engine(Machine* machine, std::int64_t left, std::uint32_t address) noexcept {
+    const std::uint64_t cycle = cycle_of(machine, left);
+    machine->value = bus_of(machine).read(static_cast<std::uint16_t>(address), cycle);
+    return cycles_left(machine, cycle);
+}
+
+std::int64_t write_for_engine(Machine* machine, std::int64_t left, std::uint32_t address, std::uint32_t value) noexcept {
+    const std::uint64_t cycle = cycle_of(machine, left);
+    bus_of(machine).write(static_cast<std::uint16_t>(address), static_cast<std::uint8_t>(value), cycle);
+    return cycles_left(machine, cycle);
+}
+
+std::int64_t poll_for_engine(Machine* machine, std::int64_t left, std::uint32_t opcode, std::uint32_t pc) noexcept {
+    const std::uint64_t cycle = cycle_of(machine, left);
+    ConsoleBus& bus = bus_of(machine);
+    machine->value = bus.read(0x2002, cycle);
+    const std::uint64_t next = bus.skip_poll(static_cast<std::uint8_t>(opcode), static_cast<std::uint16_t>(pc), machine->value, cycle + 1);
+    return cycles_left(machine, next);
+}
+
+void enter_engine(Machine& machine, const recompiler::Program& engine, CpuState& cpu, std::uint64_t& cycle) {
+    machine.left = cycles_left(&machine, cycle);
+    machine.pc = cpu.pc;
+    machine.a = cpu.a, machine.x = cpu.x, machine.y = cpu.y, machine.s = cpu.s;
+    machine.carry = cpu.p & flag_carry;
+    machine.overflow = cpu.p & flag_overflow;
+    machine.nz = static_cast<std::uint16_t>(((cpu.p & flag_negative) << 8) | ((cpu.p & flag_zero) ? 0 : 1));
+    engine.run(&machine);
+    cycle = cycle_of(&machine, machine.left);
+    cpu.pc = machine.pc;
+    cpu.a = machine.a, cpu.x = machine.x, cpu.y = machine.y, cpu.s = machine.s;
+    cpu.p = static_cast<std::uint8_t>((cpu.p & (flag_interrupt | flag_decimal)) | flag_unused | machine.carry |
+                                      ((machine.nz & 0xFFu) == 0 ? flag_zero : 0) | ((machine.nz & 0x8080u) ? flag_negative : 0) |
+                                      (machine.overflow ? flag_overflow : 0));
+}
+
+/// The engine where it has code and time, the interpreter elsewhere: boundaries at which something is due are the interpreter's.
+[[gnu::noinline]] void run_with_engine(Console& console, ConsoleBus& bus, const recompiler::Program& engine) {
+    Machine machine{};
+    machine.ram = console.ram.data();
+    machine.bus = &bus;
+    machine.read = read_for_engine, machine.write = write_for_engine, machine.poll = poll_for_engine;
+    const auto is_entry = [&](std::uint16_t pc, std::uint64_t cycle) {
+        if (pc < 0x8000) return false;
+        const std::uint8_t needed = engine.entry_cycles[pc & 0x7FFFu];
+        return needed != 0 && cycle + needed < bus.deadline;
+    };
+    for (;;) {
+        bool is_stopped;
+        console.cycle = Interpreter<ConsoleBus>(console.cpu, bus, console.cycle).run_to_entry(is_entry, is_stopped);
+        if (is_stopped) return;
+        enter_engine(machine, engine, console.cpu, console.cycle);
+    }
+}
+
 std::uint16_t read_vector(const Board& board, std::uint16_t address) {
     return static_cast<std::uint16_t>(board.prg_rom[address & 0x7FFFu] | board.prg_rom[(address + 1) & 0x7FFFu] << 8);
 }
@@ -229,10 +297,13 @@ void Console::reset(const Board& board) noexcept {
     begin_program(*this, board);
 }
 
-void Console::run_frame(const Board& board, Buttons buttons, IdleLoops idle_loops) noexcept {
+void Console::run_frame(const Board& board, Buttons buttons, IdleLoops idle_loops, const recompiler::Program* engine) noexcept {
     controller.held = {buttons, 0};
     ConsoleBus bus(*this, board, idle_loops);
-    if (!cpu.is_jammed) cycle = Interpreter<ConsoleBus>(cpu, bus, cycle).run();
+    if (!cpu.is_jammed) {
+        if (engine != nullptr) run_with_engine(*this, bus, *engine);
+        else cycle = Interpreter<ConsoleBus>(cpu, bus, cycle).run();
+    }
     if (cpu.is_jammed && !ppu.has_frame_ended) {
         cycle = std::max(cycle, Ppu(ppu, board).frame_end_cycle());
         Ppu(ppu, board).catch_up(cycle * 3 - 1);

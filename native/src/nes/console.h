@@ -11,6 +11,7 @@
 #include "nes/controller.h"
 #include "nes/cpu.h"
 #include "nes/ppu.h"
+#include "recompiler/machine.h"
 
 namespace mario::nes {
 
@@ -39,7 +40,9 @@ struct Console {
     void reset(const Board& board) noexcept;
     /// Runs from vertical blank to vertical blank: to the first instruction that ends after the flag was set.
     /// Equal states and buttons give equal states. A jammed CPU lets the time pass.
-    void run_frame(const Board& board, Buttons buttons, IdleLoops idle_loops = IdleLoops::skipped) noexcept;
+    /// So do the interpreter and an engine made from this board's program, where one is given.
+    void run_frame(const Board& board, Buttons buttons, IdleLoops idle_loops = IdleLoops::skipped,
+                   const recompiler::Program* engine = nullptr) noexcept;
 
     /// Runs whole instructions until this CPU cycle is reached, across frames; for comparing with machines that stop elsewhere.
     /// A save-state taken there may be refused: it stands at the end of a frame. A jammed CPU stops it.

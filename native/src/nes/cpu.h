@@ -75,6 +75,24 @@ public:
         return cycle_;
     }
 
+    /// The same, but returns also where somebody else can go on: at a boundary with nothing due at which is_entry(pc, cycle) says so.
+    /// It does not return where it began without having done anything. is_stopped tells the two ways to return apart.
+    template <typename IsEntry>
+    [[gnu::always_inline]] std::uint64_t run_to_entry(IsEntry&& is_entry, bool& is_stopped) {
+        is_stopped = false;
+        for (bool has_moved = false;; has_moved = true) {
+            if (cycle_ >= bus_.deadline) [[unlikely]] {
+                is_stopped = !serve();
+                if (is_stopped) break;
+                has_moved = true;
+            }
+            if (has_moved && is_entry(pc_, cycle_)) break;
+            dispatch(fetch());
+        }
+        keep_registers();
+        return cycle_;
+    }
+
 private:
     // ---- boundaries
 

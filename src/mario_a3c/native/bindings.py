@@ -9,7 +9,7 @@ from ctypes import POINTER, c_bool, c_char_p, c_int32, c_size_t, c_uint8, c_uint
 from enum import IntEnum
 from typing import Any
 
-ABI_VERSION = 4
+ABI_VERSION = 5
 
 
 class Status(IntEnum):
@@ -18,6 +18,7 @@ class Status(IntEnum):
     INTERNAL = 2
     BAD_STATE = 3
     BAD_ARGUMENT = 4
+    BAD_ENGINE = 5
 
 
 class CartridgeInfo(ctypes.Structure):
@@ -151,12 +152,14 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "mario_cartridge_info_bytes": (c_size_t, []),
     "mario_last_error": (c_char_p, []),
     "mario_read_cartridge": (c_int32, [c_char_p, c_size_t, POINTER(CartridgeInfo)]),
+    "mario_write_engine": (c_int32, [c_char_p, c_size_t, c_uint32, c_uint32, c_void_p, POINTER(c_size_t)]),
     "mario_view_bytes": (c_size_t, []),
     "mario_console_create": (c_int32, [c_char_p, c_size_t, POINTER(c_void_p)]),
     "mario_console_destroy": (None, [c_void_p]),
     "mario_console_power_on": (None, [c_void_p, c_uint8]),
     "mario_console_reset": (None, [c_void_p]),
     "mario_console_run_frames": (None, [c_void_p, c_uint8, c_uint32]),
+    "mario_console_set_engine": (c_int32, [c_void_p, c_char_p]),
     "mario_console_set_idle_skip": (None, [c_void_p, c_int32]),
     "mario_console_ram": (c_void_p, [c_void_p]),
     "mario_console_prg_ram": (c_void_p, [c_void_p]),
@@ -177,6 +180,7 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "mario_batch_create": (c_int32, [c_char_p, c_size_t, POINTER(BatchRecord), c_void_p, POINTER(c_void_p)]),
     "mario_batch_destroy": (None, [c_void_p]),
     "mario_batch_step": (c_int32, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
+    "mario_batch_set_engine": (c_int32, [c_void_p, c_char_p]),
     "mario_batch_set_snapshot": (c_int32, [c_void_p, c_uint32, c_char_p, c_size_t]),
     "mario_batch_take_snapshot": (c_int32, [c_void_p, c_uint32, c_uint32]),
     "mario_batch_copy": (c_int32, [c_void_p, c_uint32, c_uint32]),

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from mario_a3c.errors import NativeLibraryError, RomError, SaveStateError
+from mario_a3c.errors import EngineError, NativeLibraryError, RomError, SaveStateError
 from mario_a3c.native.bindings import ABI_VERSION, RECORDS, SIGNATURES, Status
 
 FILE_NAME = "libmario_native.dylib" if sys.platform == "darwin" else "libmario_native.so"
@@ -42,6 +42,8 @@ def check(library: ctypes.CDLL, status: int) -> None:
         raise RomError(reason)
     if status == Status.BAD_STATE:
         raise SaveStateError(reason)
+    if status == Status.BAD_ENGINE:
+        raise EngineError(reason)
     if status == Status.BAD_ARGUMENT:
         raise ValueError(reason)
     raise NativeLibraryError(f"the native library failed: {reason}")

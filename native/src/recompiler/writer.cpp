@@ -1,0 +1,527 @@
+#include "recompiler/writer.h"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <vector>
+
+#include "machine_text.h"
+
+namespace mario::recompiler {
+namespace {
+
+using nes::Mode;
+using nes::Operation;
+
+/// Blocks are cut here: what an entry needs must fit into a byte, and near a deadline short ones waste less.
+constexpr unsigned max_block_cycles = 120;
+
+constexpr const char* declarations = R"(
+#pragma GCC visibility push(hidden)
+using namespace mario::recompiler;
+using u64 = std::uint64_t;
+using i64 = std::int64_t;
+
+#if defined(__has_cpp_attribute)
+#if __has_cpp_attribute(clang::musttail)
+#define GO [[clang::musttail]] return
+#elif __has_cpp_attribute(gnu::musttail)
+#define GO [[gnu::musttail]] return
+#endif
+#endif
+#ifndef GO
+#define GO return
+#endif
+
+// ac: A, and the carry as bit 8.
+#define BLOCK(name) void name(Machine* m, i64 left, u64 ac, u64 x, u64 y, u64 nz) noexcept
+using Block = void (*)(Machine*, i64, u64, u64, u64, u64) noexcept;
+extern const std::uint8_t rom[0x8000];
+extern const Block blocks[0x8000];
+BLOCK(leave);
+#define LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define IS_MEMORY(address) ((((address) + 0x8000) & 0xFFFF) < 0xA000)
+#define LEAVE(at, cycles) do { m->pc = at; GO leave(m, left - (cycles), a | c << 8, x, y, nz); } while (0)
+#define BEGIN(at, cycles) \
+    if (UNLIKELY(left <= cycles)) { m->pc = at; GO leave(m, left, ac, x, y, nz); } \
+    std::uint8_t* const ram = m->ram; \
+    u64 a = ac & 0xFF, c = ac >> 8, s = m->s, v = m->overflow, t, p; \
+    (void)ram, (void)a, (void)c, (void)s, (void)v, (void)t, (void)p
+#define JUMP(block, cycles) GO block(m, left - (cycles), a | c << 8, x, y, nz)
+#define JUMP_TO_PC(cycles) do { \
+        m->pc = static_cast<std::uint16_t>(t); \
+        const Block block = t >= 0x8000 ? blocks[t & 0x7FFF] : nullptr; \
+        if (UNLIKELY(block == nullptr)) GO leave(m, left - (cycles), a | c << 8, x, y, nz); \
+        JUMP(block, cycles); \
+    } while (0)
+)";
+
+constexpr const char* entrance = R"(
+BLOCK(leave) {
+    m->left = left;
+    m->a = static_cast<std::uint8_t>(ac);
+    m->carry = static_cast<std::uint8_t>(ac >> 8);
+    m->x = static_cast<std::uint8_t>(x);
+    m->y = static_cast<std::uint8_t>(y);
+    m->nz = static_cast<std::uint16_t>(nz);
+}
+
+static void run(Machine* m) noexcept {
+    blocks[m->pc & 0x7FFF](m, m->left, m->a | u64{m->carry} << 8, m->x, m->y, m->nz);
+}
+
+#pragma GCC visibility pop
+extern "C" __attribute__((visibility("default"))) const Program mario_engine;
+const Program mario_engine = {engine_version, sizeof(Machine), source_hash, rom, entry_cycles, run};
+)";
+
+enum class Access { none, read, write, modify };
+
+Access access_of(Operation operation) {
+    using enum Operation;
+    switch (operation) {
+        case ADC: case AND: case BIT: case CMP: case CPX: case CPY: case EOR: case LDA: case LDX: case LDY: case ORA: case SBC:
+            return Access::read;
+        case STA: case STX: case STY: return Access::write;
+        case ASL: case DEC: case INC: case LSR: case ROL: case ROR: return Access::modify;
+        default: return Access::none;
+    }
+}
+
+/// Without what crossing a page adds.
+unsigned cycles_of(const Decoded& decoded) {
+    switch (decoded.kind) {
+        case Kind::branch: return 2;
+        case Kind::jump: return 3;
+        case Kind::indirect_jump: return 5;
+        case Kind::call:
+        case Kind::ret: return 6;
+        case Kind::interpreted: return 0;
+        default: break;
+    }
+    if (decoded.operation == Operation::PHA) return 3;
+    if (decoded.operation == Operation::PLA) return 4;
+    const Access access = access_of(decoded.operation);
+    const unsigned writes = access == Access::modify ? 2 : 0;
+    const bool carries_always = access == Access::write || access == Access::modify;
+    switch (decoded.mode) {
+        case Mode::zero_page: return 3 + writes;
+        case Mode::zero_page_x:
+        case Mode::zero_page_y:
+        case Mode::absolute: return 4 + writes;
+        case Mode::absolute_x:
+        case Mode::absolute_y: return 4 + writes + carries_always;
+        case Mode::indexed_indirect: return 6;
+        case Mode::indirect_indexed: return 5 + carries_always;
+        default: return 2;
+    }
+}
+
+bool may_cross(const Decoded& decoded) {
+    const bool is_indexed = decoded.mode == Mode::absolute_x || decoded.mode == Mode::absolute_y || decoded.mode == Mode::indirect_indexed;
+    return is_indexed && access_of(decoded.operation) == Access::read;
+}
+
+unsigned branch_cycles(unsigned address, unsigned target) { return ((address + 2) ^ target) & 0xFF00u ? 4 : 3; }
+
+unsigned most_cycles(const Decoded& decoded, unsigned address) {
+    if (decoded.kind == Kind::branch) return branch_cycles(address, decoded.operand);
+    return cycles_of(decoded) + may_cross(decoded);
+}
+
+bool ends_block(Kind kind) { return kind != Kind::plain && kind != Kind::branch; }
+
+struct Block {
+    unsigned address;
+    unsigned num_instructions;
+    unsigned most_cycles;
+};
+
+/// Walks every head to the end of its block; a block that grows too long makes a new head.
+std::vector<Block> cut_blocks(Rom rom, Code& code) {
+    std::vector<Block> blocks;
+    for (unsigned head = 0x8000; head < 0x10000; ++head) {
+        if (!code.is_head[head]) continue;
+        Block block{head, 0, 0};
+        // A branch in the middle may be the longest way; adding all of them up is at worst a little too careful.
+        for (unsigned at = head;;) {
+            const Decoded decoded = decode(rom, at);
+            ++block.num_instructions;
+            block.most_cycles += most_cycles(decoded, at);
+            at += decoded.num_bytes;
+            if (ends_block(decoded.kind) || at >= 0x10000 || code.is_head[at]) break;
+            if (block.most_cycles >= max_block_cycles) {
+                code.is_head[at] = true;  // lies ahead: the loop comes to it
+                break;
+            }
+        }
+        blocks.push_back(block);
+    }
+    return blocks;
+}
+
+class BlockWriter {
+public:
+    BlockWriter(Rom rom, const Code& code, std::string& out) : rom_(rom), code_(code), out_(out) {}
+
+    void write(const Block& block) {
+        cycles_ = 0;
+        is_s_changed_ = is_v_changed_ = false;
+        print("BLOCK(b%04X) {\n    BEGIN(0x%04X, %u);\n", block.address, block.address, std::max(block.most_cycles, 1u));
+        unsigned at = block.address;
+        Decoded decoded{};
+        for (unsigned i = 0; i < block.num_instructions; ++i) {
+            decoded = decode(rom_, at);
+            write_instruction(decoded, at);
+            at += decoded.num_bytes;
+        }
+        if (decoded.kind == Kind::plain || decoded.kind == Kind::bus || decoded.kind == Kind::branch) go_to(at);
+        print("}\n");
+    }
+
+private:
+    [[gnu::format(printf, 2, 3)]] void print(const char* format, ...) {
+        char text[512];
+        std::va_list arguments;
+        va_start(arguments, format);
+        std::vsnprintf(text, sizeof text, format, arguments);
+        va_end(arguments);
+        out_ += text;
+    }
+
+    // ---- ways out
+
+    void keep_rare_registers() {
+        if (is_s_changed_) print(" m->s = static_cast<std::uint8_t>(s);");
+        if (is_v_changed_) print(" m->overflow = static_cast<std::uint8_t>(v);");
+    }
+
+    void go_to(unsigned target) {
+        print("   ");
+        keep_rare_registers();
+        if (target >= 0x8000 && target < 0x10000 && code_.is_head[target]) print(" JUMP(b%04X, %u);\n", target, cycles_);
+        else leave_at(target & 0xFFFFu);
+    }
+
+    void leave_at(unsigned address) { print(" LEAVE(0x%04X, %u);\n", address, cycles_); }
+
+    void leave_unless(const char* condition, unsigned address) {
+        print("    if (UNLIKELY(!(%s))) {", condition);
+        keep_rare_registers();
+        leave_at(address);
+        print("    }\n");
+    }
+
+    // ---- instructions
+
+    void write_instruction(const Decoded& decoded, unsigned address) {
+        switch (decoded.kind) {
+            case Kind::plain: write_plain(decoded, address); break;
+            case Kind::bus: write_bus(decoded, address); break;
+            case Kind::branch: write_branch(decoded, address); break;
+            case Kind::jump: write_jump(decoded, address); break;
+            case Kind::call: write_call(decoded, address); break;
+            case Kind::ret: write_return(address); break;
+            case Kind::indirect_jump: write_indirect_jump(decoded, address); break;
+            case Kind::interpreted:
+                print("   ");
+                keep_rare_registers();
+                leave_at(address);
+                break;
+        }
+    }
+
+    void write_plain(const Decoded& decoded, unsigned address) {
+        const std::string place = operand(decoded, address);
+        const Access access = access_of(decoded.operation);
+        if (access == Access::write) {
+            const char* value = stored(decoded.operation);
+            if (is_pointer(decoded.mode)) print("    if (p < 0x2000) ram[p & 0x7FF] = static_cast<std::uint8_t>(%s);\n", value);
+            else if (decoded.operand < 0x2000) print("    %s = static_cast<std::uint8_t>(%s);\n", place.c_str(), value);
+        } else if (access == Access::modify && decoded.mode != Mode::accumulator) {
+            print("    t = %s;\n", place.c_str());
+            write_change(decoded.operation);
+            print("    %s = static_cast<std::uint8_t>(t); nz = t;\n", place.c_str());
+        } else if (access == Access::modify) {
+            print("    t = a;\n");
+            write_change(decoded.operation);
+            print("    a = nz = t;\n");
+        } else if (access == Access::read) {
+            print("    t = %s;\n", place.c_str());
+            write_read(decoded.operation);
+        } else {
+            write_implied(decoded.operation);
+        }
+        cycles_ += cycles_of(decoded);
+    }
+
+    static bool is_pointer(Mode mode) { return mode == Mode::indexed_indirect || mode == Mode::indirect_indexed; }
+
+    static const char* stored(Operation operation) {
+        return operation == Operation::STA ? "a" : operation == Operation::STX ? "x" : "y";
+    }
+
+    static const char* index_of(Mode mode) {
+        return mode == Mode::absolute_x || mode == Mode::zero_page_x || mode == Mode::indexed_indirect ? "x" : "y";
+    }
+
+    /// An expression for the byte that is read or changed; what it needs first is printed.
+    std::string operand(const Decoded& decoded, unsigned address) {
+        char text[128] = "0";
+        const char* index = index_of(decoded.mode);
+        const unsigned base = decoded.operand;
+        switch (decoded.mode) {
+            case Mode::immediate: std::snprintf(text, sizeof text, "0x%02X", base); break;
+            case Mode::zero_page: std::snprintf(text, sizeof text, "ram[0x%02X]", base); break;
+            case Mode::zero_page_x:
+            case Mode::zero_page_y: std::snprintf(text, sizeof text, "ram[(0x%02X + %s) & 0xFF]", base, index); break;
+            case Mode::absolute:
+                if (base < 0x2000) std::snprintf(text, sizeof text, "ram[0x%03X]", base & 0x7FF);
+                else std::snprintf(text, sizeof text, "0x%02X", static_cast<unsigned>(rom_[base & 0x7FFF]));
+                break;
+            case Mode::absolute_x:
+            case Mode::absolute_y:
+                if (may_cross(decoded) && (base & 0xFF)) print("    left -= static_cast<i64>((0x%02X + %s) >> 8);\n", base & 0xFF, index);
+                if (base >= 0x8000) std::snprintf(text, sizeof text, "rom[0x%04X + %s]", base - 0x8000, index);
+                else if ((base & 0x7FF) + 0xFF < 0x800) std::snprintf(text, sizeof text, "ram[0x%03X + %s]", base & 0x7FF, index);
+                else std::snprintf(text, sizeof text, "ram[(0x%03X + %s) & 0x7FF]", base & 0x7FF, index);
+                break;
+            case Mode::indexed_indirect:
+                print("    t = (0x%02X + x) & 0xFF; p = ram[t] | u64{ram[(t + 1) & 0xFF]} << 8;\n", base);
+                leave_unless("IS_MEMORY(p)", address);
+                return "(p < 0x2000 ? ram[p & 0x7FF] : rom[p & 0x7FFF])";
+            case Mode::indirect_indexed:
+                print("    t = ram[0x%02X] | u64{ram[0x%02X]} << 8; p = (t + y) & 0xFFFF;\n", base, (base + 1) & 0xFF);
+                // While the chip carries it reads from the pointer's page.
+                leave_unless("IS_MEMORY(t) && IS_MEMORY(p)", address);
+                if (may_cross(decoded)) print("    left -= static_cast<i64>(((t & 0xFF) + y) >> 8);\n");
+                return "(p < 0x2000 ? ram[p & 0x7FF] : rom[p & 0x7FFF])";
+            default: break;
+        }
+        return text;
+    }
+
+    /// What is done with the byte in t.
+    void write_read(Operation operation) {
+        using enum Operation;
+        switch (operation) {
+            case LDA: print("    a = nz = t;\n"); break;
+            case LDX: print("    x = nz = t;\n"); break;
+            case LDY: print("    y = nz = t;\n"); break;
+            case AND: print("    a = nz = a & t;\n"); break;
+            case ORA: print("    a = nz = a | t;\n"); break;
+            case EOR: print("    a = nz = a ^ t;\n"); break;
+            case CMP: print("    c = a >= t; nz = (a - t) & 0xFF;\n"); break;
+            case CPX: print("    c = x >= t; nz = (x - t) & 0xFF;\n"); break;
+            case CPY: print("    c = y >= t; nz = (y - t) & 0xFF;\n"); break;
+            case SBC: print("    t ^= 0xFF;\n"); [[fallthrough]];
+            case ADC:
+                print("    p = a + t + c; v = ~(a ^ t) & (a ^ p) & 0x80; c = p >> 8; a = nz = p & 0xFF;\n");
+                is_v_changed_ = true;
+                break;
+            case BIT:
+                print("    v = t & 0x40; nz = (t & 0x80) << 8 | ((t & a) != 0);\n");
+                is_v_changed_ = true;
+                break;
+            default: break;
+        }
+    }
+
+    /// Changes the byte in t.
+    void write_change(Operation operation) {
+        using enum Operation;
+        switch (operation) {
+            case INC: print("    t = (t + 1) & 0xFF;\n"); break;
+            case DEC: print("    t = (t - 1) & 0xFF;\n"); break;
+            case ASL: print("    c = t >> 7; t = (t << 1) & 0xFF;\n"); break;
+            case LSR: print("    c = t & 1; t >>= 1;\n"); break;
+            case ROL: print("    t = t << 1 | c; c = t >> 8; t &= 0xFF;\n"); break;
+            case ROR: print("    t |= c << 8; c = t & 1; t >>= 1;\n"); break;
+            default: break;
+        }
+    }
+
+    void write_implied(Operation operation) {
+        using enum Operation;
+        switch (operation) {
+            case TAX: print("    x = nz = a;\n"); break;
+            case TAY: print("    y = nz = a;\n"); break;
+            case TXA: print("    a = nz = x;\n"); break;
+            case TYA: print("    a = nz = y;\n"); break;
+            case TSX: print("    x = nz = s;\n"); break;
+            case TXS: print("    s = x;\n"), is_s_changed_ = true; break;
+            case INX: print("    x = nz = (x + 1) & 0xFF;\n"); break;
+            case INY: print("    y = nz = (y + 1) & 0xFF;\n"); break;
+            case DEX: print("    x = nz = (x - 1) & 0xFF;\n"); break;
+            case DEY: print("    y = nz = (y - 1) & 0xFF;\n"); break;
+            case CLC: print("    c = 0;\n"); break;
+            case SEC: print("    c = 1;\n"); break;
+            case CLV: print("    v = 0;\n"), is_v_changed_ = true; break;
+            case PHA:
+                print("    ram[0x100 | s] = static_cast<std::uint8_t>(a); s = (s - 1) & 0xFF;\n");
+                is_s_changed_ = true;
+                break;
+            case PLA:
+                print("    s = (s + 1) & 0xFF; a = nz = ram[0x100 | s];\n");
+                is_s_changed_ = true;
+                break;
+            default: break;  // NOP
+        }
+    }
+
+    /// One access to a register of the console, in its cycle, with the dummy read before it. Time goes on from there.
+    void write_bus(const Decoded& decoded, unsigned address) {
+        const bool is_write = access_of(decoded.operation) == Access::write;
+        const bool is_indexed = decoded.mode == Mode::absolute_x || decoded.mode == Mode::absolute_y;
+        const unsigned base = decoded.operand;
+        const bool is_watched = decoded.operation == Operation::LDA || decoded.operation == Operation::BIT;
+        if (!is_indexed && base == 0x2002 && is_watched) {
+            print("    left = m->poll(m, left - %u, 0x%02X, 0x%04X); t = m->value;\n", cycles_ + 3, decoded.opcode, address + 3);
+            write_read(decoded.operation);
+            cycles_ = 0;
+            return;
+        }
+        print("    left -= %u;\n", cycles_ + 3);
+        if (is_indexed) {
+            print("    p = (0x%04X + %s) & 0xFFFF; t = 0x%04X | (p & 0xFF);\n", base, index_of(decoded.mode), base & 0xFF00);
+            if (!is_write) print("    if (t != p) ");
+            print("    left = m->read(m, left, static_cast<std::uint32_t>(t)) - 1;\n");
+        } else {
+            print("    p = 0x%04X;\n", base);
+        }
+        if (is_write) {
+            print("    left = m->write(m, left, static_cast<std::uint32_t>(p), static_cast<std::uint32_t>(%s));\n",
+                  stored(decoded.operation));
+        } else {
+            print("    left = m->read(m, left, static_cast<std::uint32_t>(p)); t = m->value;\n");
+            write_read(decoded.operation);
+        }
+        cycles_ = 1;
+    }
+
+    void write_branch(const Decoded& decoded, unsigned address) {
+        print("    if (%s) {\n", condition_of(decoded.operation));
+        const unsigned before = cycles_;
+        cycles_ += branch_cycles(address, decoded.operand);
+        go_to(decoded.operand);
+        cycles_ = before + 2;
+        print("    }\n");
+    }
+
+    static const char* condition_of(Operation operation) {
+        using enum Operation;
+        switch (operation) {
+            case BCC: return "c == 0";
+            case BCS: return "c != 0";
+            case BEQ: return "(nz & 0xFF) == 0";
+            case BNE: return "(nz & 0xFF) != 0";
+            case BMI: return "(nz & 0x8080) != 0";
+            case BPL: return "(nz & 0x8080) == 0";
+            case BVC: return "v == 0";
+            default: return "v != 0";
+        }
+    }
+
+    /// A jump to itself waits for an interrupt: the interpreter knows how to skip it.
+    void write_jump(const Decoded& decoded, unsigned address) {
+        if (decoded.operand != address) {
+            cycles_ += 3;
+            go_to(decoded.operand);
+        } else {
+            print("   ");
+            keep_rare_registers();
+            leave_at(address);
+        }
+    }
+
+    void write_call(const Decoded& decoded, unsigned address) {
+        const unsigned pushed = (address + 2) & 0xFFFFu;
+        print("    ram[0x100 | s] = 0x%02X; ram[0x100 | ((s - 1) & 0xFF)] = 0x%02X; s = (s - 2) & 0xFF;\n", pushed >> 8, pushed & 0xFF);
+        is_s_changed_ = true;
+        cycles_ += 6;
+        go_to(decoded.operand);
+    }
+
+    void write_return(unsigned address) {
+        print("    t = ram[0x100 | ((s + 1) & 0xFF)] | u64{ram[0x100 | ((s + 2) & 0xFF)]} << 8;\n");
+        // The chip reads there before it adds one.
+        leave_unless("IS_MEMORY(t)", address);
+        print("    s = (s + 2) & 0xFF; t = (t + 1) & 0xFFFF;\n   ");
+        is_s_changed_ = true;
+        cycles_ += 6;
+        keep_rare_registers();
+        print(" JUMP_TO_PC(%u);\n", cycles_);
+    }
+
+    /// The chip does not carry into the pointer's page.
+    void write_indirect_jump(const Decoded& decoded, unsigned address) {
+        const unsigned low = decoded.operand, high = (low & 0xFF00u) | ((low + 1) & 0xFFu);
+        if (low >= 0x2000) {
+            print("   ");
+            keep_rare_registers();
+            leave_at(address);
+            return;
+        }
+        print("    t = ram[0x%03X] | u64{ram[0x%03X]} << 8;\n   ", low & 0x7FF, high & 0x7FF);
+        cycles_ += 5;
+        keep_rare_registers();
+        print(" JUMP_TO_PC(%u);\n", cycles_);
+    }
+
+    Rom rom_;
+    const Code& code_;
+    std::string& out_;
+    unsigned cycles_ = 0;  ///< since `left` was last brought up to date, page crossings apart
+    bool is_s_changed_ = false, is_v_changed_ = false;
+};
+
+void append_bytes(std::string& out, const char* declaration, std::span<const std::uint8_t> bytes) {
+    out += declaration;
+    out += " = {";
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        if (i % 32 == 0) out += '\n';
+        out += std::to_string(bytes[i]) + ',';
+    }
+    out += "\n};\n";
+}
+
+void append_tables(std::string& out, Rom rom, const std::vector<Block>& blocks, std::string_view source_hash) {
+    std::vector<std::uint8_t> entry_cycles(0x8000);
+    for (const Block& block : blocks) entry_cycles[block.address - 0x8000] = static_cast<std::uint8_t>(std::max(block.most_cycles, 1u));
+    append_bytes(out, "const std::uint8_t rom[0x8000]", rom);
+    append_bytes(out, "static const std::uint8_t entry_cycles[0x8000]", entry_cycles);
+    out += "const Block blocks[0x8000] = {";
+    for (unsigned i = 0; i < 0x8000; ++i) {
+        if (i % 32 == 0) out += '\n';
+        char name[16];
+        std::snprintf(name, sizeof name, "b%04X,", i + 0x8000);
+        out += entry_cycles[i] ? name : "0,";
+    }
+    out += "\n};\nstatic const char source_hash[] = \"";
+    out += source_hash;
+    out += "\";\n";
+    out += entrance;
+}
+
+}  // namespace
+
+std::string write_engine(Rom rom, std::string_view source_hash, unsigned part, unsigned num_parts) {
+    Code code = discover(rom);
+    const std::vector<Block> blocks = cut_blocks(rom, code);
+    std::string out = machine_text;
+    out += declarations;
+    for (const Block& block : blocks) {
+        char declaration[32];
+        std::snprintf(declaration, sizeof declaration, "BLOCK(b%04X);\n", block.address);
+        out += declaration;
+    }
+    BlockWriter writer(rom, code, out);
+    const std::size_t first = blocks.size() * part / num_parts, end = blocks.size() * (part + 1) / num_parts;
+    for (std::size_t i = first; i < end; ++i) writer.write(blocks[i]);
+    if (part == 0) append_tables(out, rom, blocks, source_hash);
+    else out += "#pragma GCC visibility pop\n";
+    return out;
+}
+
+}  // namespace mario::recompiler
