@@ -4,6 +4,7 @@
   roms/          cartridges, known by their hash, whatever their name
   probes/        what was found out about this machine
   start_states/  where every stage begins, by ROM and console
+  engines/       programs of cartridges, compiled for this machine
 """
 
 import os
@@ -21,6 +22,7 @@ KINDS = {
     "roms": "cartridges; a file that you put here is found, too",
     "probes": "what was found out about this machine",
     "start_states": "where every stage begins; made from the cartridge",
+    "engines": "programs of cartridges, compiled for this machine",
 }
 # A convention of backup programs (bford.info/cachedir): folders with this file are left out.
 _TAG_NAME = "CACHEDIR.TAG"

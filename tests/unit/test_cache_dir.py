@@ -72,9 +72,15 @@ def test_clearing_one_kind_touches_nothing_else(cache: CacheDir) -> None:
         "roms": (1, 4),
         "probes": (1, 2),
         "start_states": (0, 0),
+        "engines": (0, 0),
     }
     cache.clear("probes")
-    assert {entry.kind: entry.num_files for entry in cache.entries()} == {"roms": 1, "probes": 0, "start_states": 0}
+    assert {entry.kind: entry.num_files for entry in cache.entries()} == {
+        "roms": 1,
+        "probes": 0,
+        "start_states": 0,
+        "engines": 0,
+    }
     assert (cache.root / "mine.txt").exists()
 
 

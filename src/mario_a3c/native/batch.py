@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mario_a3c.cache_dir import CacheDir
 from mario_a3c.native.bindings import BatchRecord
+from mario_a3c.native.config import Engine
 from mario_a3c.native.console import RAM_BYTES, Handle, in_range, memory_of
+from mario_a3c.native.engine import attach_engine
 from mario_a3c.native.game_record import GAME_DTYPE
 from mario_a3c.native.library import check, load_library
 from mario_a3c.native.rom import open_rom
@@ -48,6 +51,8 @@ class BatchConsole:
         ram_addresses: Sequence[int] | None = None,
         num_snapshots: int = 64,
         ram_fill: int = 0,
+        engine: Engine = "interpreter",
+        cache: CacheDir | None = None,
         allow_unknown_rom: bool = False,
     ) -> None:
         """`num_threads` 0 takes all cores; `takes_maximum` keeps the brighter pixel of the last two frames."""
@@ -78,6 +83,8 @@ class BatchConsole:
             self._library.mario_batch_destroy,
         )
         self._address = self._handle.address
+        self.engine = attach_engine(engine, self.rom.cartridge, cache, self.set_engine)
+        """What runs the frames: `interpreter` or `recompiled`."""
         self._copy = self._library.mario_batch_copy
         self.num_threads = int(self._library.mario_batch_num_threads(self._address))
         self.buttons = np.zeros(num_consoles, np.uint8)
@@ -109,6 +116,15 @@ class BatchConsole:
         status = self._library.mario_batch_step(*self._inputs, target, *self._outputs)
         check(self._library, status)
         self.snapshots.fill(NO_SNAPSHOT)
+
+    def set_engine(self, path: Path | None) -> None:
+        """From the next step on, frames are run by a compiled engine of this cartridge, or by the interpreter again.
+
+        EngineError, where the engine is another cartridge's or version's, leaves the batch as it was.
+        """
+        name = None if path is None else str(path).encode()
+        check(self._library, self._library.mario_batch_set_engine(self._address, name))
+        self.engine = "interpreter" if path is None else "recompiled"
 
     def set_snapshot(self, snapshot: int, state: bytes) -> None:
         """Keeps a saved state as the place that `snapshots` names."""

@@ -1,9 +1,12 @@
-"""Which cartridge goes into the console."""
+"""Which cartridge goes into the console, and what runs it."""
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from mario_a3c.options import option
+
+Engine = Literal["auto", "interpreter", "recompiled"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -12,3 +15,14 @@ class RomConfig:
 
     rom: Path | None = option(None, "play this .nes file instead of looking for one")
     allow_unknown_rom: bool = option(False, "accept a ROM whose hash is not that of a known dump")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EngineConfig:
+    """What runs the game's program. The states and pictures are the same, byte for byte."""
+
+    engine: Engine = option(
+        "auto",
+        "recompiled: the program compiled for this machine, about ten times faster than the interpreter; "
+        "auto: that where it can be had, else the interpreter",
+    )

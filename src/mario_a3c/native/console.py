@@ -4,18 +4,18 @@ import ctypes
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from mario_a3c.cache_dir import CacheDir
 from mario_a3c.native.bindings import CpuRecord, GameRecord
+from mario_a3c.native.config import Engine
+from mario_a3c.native.engine import attach_engine
 from mario_a3c.native.game_record import read_game
 from mario_a3c.native.library import check, load_library
 from mario_a3c.native.rom import open_rom
 from mario_a3c.native.view import SCREEN_RGB, View
-
-Engine = Literal["interpreter"]
 
 RAM_BYTES = 2048
 PRG_RAM_BYTES = 8192
@@ -31,16 +31,22 @@ class Console:
     """
 
     def __init__(
-        self, rom_path: Path | str, engine: Engine = "interpreter", *, allow_unknown_rom: bool = False
+        self,
+        rom_path: Path | str,
+        engine: Engine = "interpreter",
+        *,
+        cache: CacheDir | None = None,
+        allow_unknown_rom: bool = False,
     ) -> None:
-        if engine != "interpreter":
-            raise ValueError(f"engine must be 'interpreter', got {engine!r}")
+        """`recompiled` takes the engine from the cache, or compiles it into it first, which takes half a minute."""
         self._library = load_library()
         self.rom = open_rom(Path(rom_path), allow_unknown=allow_unknown_rom)
         file = self.rom.cartridge.file
         self._handle = Handle(
             lambda out: self._library.mario_console_create(file, len(file), out), self._library.mario_console_destroy
         )
+        self.engine = attach_engine(engine, self.rom.cartridge, cache, self.set_engine)
+        """What runs the frames: `interpreter` or `recompiled`."""
         self.ram = memory_of(self._handle, self._library.mario_console_ram(self._handle.address), RAM_BYTES)
         """The 2,048 bytes of work RAM, uint8, to be read and written between frames."""
         self.prg_ram: npt.NDArray[np.uint8] | None = None
@@ -92,6 +98,15 @@ class Console:
     def load(self, state: bytes) -> None:
         """Continues from a saved state. SaveStateError leaves the console as it was."""
         check(self._library, self._library.mario_console_load(self._handle.address, state, len(state)))
+
+    def set_engine(self, path: Path | None) -> None:
+        """Runs frames by a compiled engine of this cartridge (`native.engine`), or by the interpreter again.
+
+        EngineError, where the engine is another cartridge's or version's, leaves the console as it was.
+        """
+        name = None if path is None else str(path).encode()
+        check(self._library, self._library.mario_console_set_engine(self._handle.address, name))
+        self.engine = "interpreter" if path is None else "recompiled"
 
     def set_idle_skip(self, is_on: bool) -> None:
         """Whether loops that only wait are skipped (as they are at first). The states are the same; tests prove it."""

@@ -152,7 +152,7 @@ def test_rom_reports_or_prints_only_the_path(tmp_path: Path, capsys: pytest.Capt
 
 def test_cache_clear_spares_the_roms_unless_they_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cache = CacheDir.open(CacheConfig(cache_dir=tmp_path / "cache"))
-    for kind in ("roms", "probes"):
+    for kind in ("roms", "probes", "engines"):
         (cache.folder(kind) / "x").write_text("x")
     where = ["--cache-dir", str(cache.root)]
     assert exit_code_of("cache", "clear", *where) == 0
@@ -162,7 +162,7 @@ def test_cache_clear_spares_the_roms_unless_they_are_named(tmp_path: Path, capsy
     assert not (cache.root / "roms").exists()
     for wrong in (["clear", "everything"], ["list", "roms"]):
         assert exit_code_of("cache", *wrong, *where) == ExitCode.USAGE
-        assert "takes one of roms, probes" in capsys.readouterr().err
+        assert "takes one of roms, probes, engines" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("flag", ["--rom", "--cache-dir", "--config", "--config-out"])
