@@ -14,8 +14,12 @@ import numpy as np
 from mario_a3c import __version__
 from mario_a3c.bench.config import BenchConfig
 from mario_a3c.bench.run_through import NUM_FRAMES, STEP_FRAMES, frames_to_control, run_through, start_game
+from mario_a3c.cache_dir import CacheDir
+from mario_a3c.errors import EngineError
 from mario_a3c.native.batch import BatchConsole
+from mario_a3c.native.config import Engine, EngineConfig
 from mario_a3c.native.console import Console
+from mario_a3c.native.engine import obtain_engine
 from mario_a3c.native.library import load_library
 from mario_a3c.native.reference_emulators import ReferenceEmulator, StableRetro, installed_references
 from mario_a3c.native.rom import Rom
@@ -71,10 +75,15 @@ class _Subject:
     prepare: Callable[[], Callable[[], None]]
 
 
-def bench_console(config: BenchConfig, rom: Rom) -> ConsoleBench:
+def bench_console(config: BenchConfig, engine: EngineConfig, rom: Rom, cache: CacheDir) -> ConsoleBench:
     console = Console(rom.path, allow_unknown_rom=True)
     num_boot_frames = start_game(console)
-    subjects = [*_own_subjects(rom.path, console.save()), *_references(rom.path, num_boot_frames)]
+    own = [
+        subject
+        for engine_name, path in _engines(engine.engine, rom, cache).items()
+        for subject in _own_subjects(rom.path, console.save(), engine_name, path)
+    ]
+    subjects = [*own, *_references(rom.path, num_boot_frames)]
     return ConsoleBench(
         version=__version__,
         native_source_hash=load_library().mario_source_hash().decode(),
@@ -110,7 +119,20 @@ def _measure(subject: _Subject) -> float:
     return subject.num_frames / (time.perf_counter() - started)
 
 
-def _own_subjects(rom_path: Path, start: bytes) -> Iterable[_Subject]:
+def _engines(wanted: Engine, rom: Rom, cache: CacheDir) -> dict[Engine, Path | None]:
+    """What is measured, with the file of the compiled engine; by default both, if the compiled one can be had."""
+    engines: dict[Engine, Path | None] = {} if wanted == "recompiled" else {"interpreter": None}
+    if wanted != "interpreter":
+        try:
+            engines["recompiled"] = obtain_engine(rom.cartridge, cache)
+        except EngineError as error:
+            if wanted == "recompiled":
+                raise
+            LOG.warning("the recompiled engine is left out: %s", error)
+    return engines
+
+
+def _own_subjects(rom_path: Path, start: bytes, engine: Engine, engine_path: Path | None) -> Iterable[_Subject]:
     views = (("none", View(), STEP_FRAMES, False), ("84x84 grey, every 4th frame", View(), STEP_FRAMES, True))
     every_frame = ("256x240 RGB, every frame", SCREEN_RGB, 1, True)
     thread_counts = sorted({1, *(2**power for power in range(1, 12) if 2**power < num_cores()), num_cores()})
@@ -121,10 +143,11 @@ def _own_subjects(rom_path: Path, start: bytes) -> Iterable[_Subject]:
                 view: View = view, frame_skip: int = frame_skip, draws: bool = draws, num_threads: int = num_threads
             ) -> Callable[[], None]:
                 batch = _batch_at_start(rom_path, start, view, frame_skip, num_threads)
+                batch.set_engine(engine_path)
                 return lambda: _play(batch, STEP_FRAMES // frame_skip, draws)
 
             num_frames = NUM_FRAMES * _CONSOLES_PER_THREAD * num_threads
-            yield _Subject("mario-a3c interpreter", picture, num_threads, num_frames, prepare)
+            yield _Subject(f"mario-a3c {engine}", picture, num_threads, num_frames, prepare)
 
 
 def _batch_at_start(rom_path: Path, start: bytes, view: View, frame_skip: int, num_threads: int) -> BatchConsole:

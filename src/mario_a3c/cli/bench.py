@@ -11,7 +11,7 @@ from mario_a3c.cache_dir import CacheConfig, CacheDir
 from mario_a3c.config.command_line import parse_command
 from mario_a3c.durable_file import write_durably
 from mario_a3c.errors import ExitCode
-from mario_a3c.native.config import RomConfig
+from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.native.rom import locate_rom
 from mario_a3c.options import option, section
 
@@ -25,6 +25,7 @@ class Arguments:
 
     subject: Literal["console"] = option("console", "what to measure", positional=True)
     bench: BenchConfig = section(BenchConfig)
+    engine: EngineConfig = section(EngineConfig)
     rom: RomConfig = section(RomConfig)
     cache: CacheConfig = section(CacheConfig)
 
@@ -33,7 +34,8 @@ def main(argv: Sequence[str]) -> int:
     arguments = parse_command(Arguments, argv, prog="mario bench")
     from mario_a3c.bench.console import bench_console
 
-    result = bench_console(arguments.bench, locate_rom(arguments.rom, CacheDir.open(arguments.cache)))
+    cache = CacheDir.open(arguments.cache)
+    result = bench_console(arguments.bench, arguments.engine, locate_rom(arguments.rom, cache), cache)
     if arguments.bench.json is not None:
         write_durably(arguments.bench.json, (json.dumps(dataclasses.asdict(result), indent=2) + "\n").encode())
     print(f"{result.machine}, {result.num_cores} cores, Python {result.python}\n{result.rom}\n")

@@ -30,6 +30,7 @@ COMMANDS = (
     Command("eval", "evaluate a checkpoint (not built yet: says so)"),
     Command("bench", "measure how fast the console is, beside other emulators"),
     Command("rom", "find, fetch and check the game's ROM"),
+    Command("recompile", "compile the game's program for this machine: ten times faster frames"),
     Command("doctor", "check this machine and say what each missing thing costs"),
     Command("cache", "list or clear what is kept in the cache folder"),
 )
@@ -97,7 +98,7 @@ def find_command(word: str) -> Command:
 
 
 def usage() -> str:
-    lines = [f"  {command.name:<8} {command.summary}" for command in COMMANDS]
+    lines = [f"  {command.name:<9} {command.summary}" for command in COMMANDS]
     return "\n".join(
         [
             f"mario {__version__}: teach an agent to clear Super Mario Bros. from pixels",
@@ -105,7 +106,7 @@ def usage() -> str:
             "usage: mario COMMAND [OPTIONS]",
             "",
             *lines,
-            "  test     run the test suite (in the repository: ./mario test [--all])",
+            "  test      run the test suite (in the repository: ./mario test [--all])",
             "",
             "`mario COMMAND --help` lists the options of a command.",
         ]
