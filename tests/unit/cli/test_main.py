@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mario_a3c.cache_dir import CacheConfig, CacheDir
+from mario_a3c.cache_dir import KINDS, CacheConfig, CacheDir
 from mario_a3c.cli import main as cli
 from mario_a3c.cli.main import COMMANDS, main
 from mario_a3c.config import TrainingConfig
@@ -162,7 +162,7 @@ def test_cache_clear_spares_the_roms_unless_they_are_named(tmp_path: Path, capsy
     assert not (cache.root / "roms").exists()
     for wrong in (["clear", "everything"], ["list", "roms"]):
         assert exit_code_of("cache", *wrong, *where) == ExitCode.USAGE
-        assert "takes one of roms, probes, engines" in capsys.readouterr().err
+        assert f"takes one of {', '.join(KINDS)}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("flag", ["--rom", "--cache-dir", "--config", "--config-out"])
