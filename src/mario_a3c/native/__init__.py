@@ -6,11 +6,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mario_a3c.native.batch import BatchConsole
     from mario_a3c.native.console import Console
+    from mario_a3c.native.level_picture import LevelPicture, level_pictures
+    from mario_a3c.native.start_states import Stage
     from mario_a3c.native.view import View
 
-__all__ = ["BatchConsole", "Console", "View"]
+__all__ = ["BatchConsole", "Console", "LevelPicture", "Stage", "View", "level_pictures"]
 
-_HOMES = {"BatchConsole": "batch", "Console": "console", "View": "view"}
+_HOMES = {
+    "BatchConsole": "batch",
+    "Console": "console",
+    "LevelPicture": "level_picture",
+    "Stage": "start_states",
+    "View": "view",
+    "level_pictures": "level_picture",
+}
 
 
 def __getattr__(name: str) -> Any:
