@@ -255,7 +255,8 @@ void Raster::draw_changing(BackgroundLine& out) {
     fetch(1);
     out.first = 0;
     for (unsigned x = 0; x < 256; ++x) {
-        run_to(line_dot + x + 1);
+        // Between two fetches only an access changes anything.
+        if (x % 8 == 0 || next_access() <= line_dot + x + 1) run_to(line_dot + x + 1);
         if (x % 8 == 0) fetch(x / 8 + 2);
         const std::uint8_t mask = out.masks[x] = registers_.mask;
         const bool shows = (mask & mask_background) && (x >= 8 || (mask & mask_left_background));

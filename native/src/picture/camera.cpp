@@ -37,9 +37,7 @@ bool find_taps(const AreaEdges& edges, unsigned output, Taps& taps) {
     for (unsigned i = 0; i < last; ++i) shares[i] = edges.input_width;
     shares[last] = edges.into[output + 1];
     shares[0] -= edges.into[output];
-    for (unsigned pair = 0; pair < taps.pairs.size(); ++pair) {
-        taps.pairs[pair] = static_cast<std::int32_t>(shares[2 * pair] | shares[2 * pair + 1] << 16u);
-    }
+    for (unsigned i = 0; i < taps.shares.size(); ++i) taps.shares[i] = static_cast<std::uint8_t>(shares[i]);
     return shares[4] == 0;
 }
 
@@ -54,7 +52,7 @@ AreaEdges area_edges(unsigned num_inputs, unsigned num_outputs) {
         edges.at[i] = static_cast<std::uint16_t>(i * edges.output_width / edges.input_width);
         edges.into[i] = static_cast<std::uint16_t>(i * edges.output_width % edges.input_width);
     }
-    edges.has_taps = edges.output_width <= edges.taps.size();
+    edges.has_taps = edges.output_width <= edges.taps.size() && edges.input_width <= edges.taps.size();
     for (unsigned i = 0; edges.has_taps && i < edges.input_width; ++i) edges.has_taps = find_taps(edges, i, edges.taps[i]);
     return edges;
 }
@@ -104,13 +102,35 @@ void write_rgb(const std::uint8_t* pixels, const std::array<Rgb, 32>& table, std
     std::memcpy(out + 3 * (count - 1), &padded[pixels[count - 1] & 31u], 3);
 }
 
-/// Gathers weighted lines until a row of the output is complete.
+/// How many lines stay readable: more than a row of the output takes where rows.has_taps.
+constexpr unsigned num_kept_lines = 8;
+
+/// Gathers weighted lines until a row of the output is complete. With taps, a row is made at once from the lines it takes, which the
+/// caller keeps; otherwise lines are added up one by one.
 class Shrinker {
 public:
     Shrinker(const AreaEdges& columns, const AreaEdges& rows, const Kernels& kernels, std::uint8_t* out)
         : columns_(columns), rows_(rows), kernels_(kernels), out_(out) {}
 
     void take(unsigned line, const std::uint8_t* pixels) {
+        if (!rows_.has_taps) return accumulate(line, pixels);
+        kept_[line % num_kept_lines] = pixels;
+        for (; row_ < rows_.num_outputs && last_line() <= line; ++row_) {
+            const Taps& taps = rows_.taps[row_ % rows_.input_width];
+            const unsigned first = taps.first + row_ / rows_.input_width * rows_.output_width;
+            std::array<const std::uint8_t*, 4> lines;
+            // Lines with no share may not be there yet; any serves in their place.
+            for (unsigned i = 0; i < 4; ++i) lines[i] = taps.shares[i] ? kept_[(first + i) % num_kept_lines] : pixels;
+            kernels_.weigh(sums_.data(), lines, taps.shares, columns_.num_inputs);
+            kernels_.reduce(sums_.data(), columns_, rows_.output_width, out_ + std::size_t{row_} * columns_.num_outputs);
+        }
+    }
+
+private:
+    /// The last line that the present row takes something of.
+    [[nodiscard]] unsigned last_line() const { return rows_.into[row_ + 1] ? rows_.at[row_ + 1] : rows_.at[row_ + 1] - 1u; }
+
+    void accumulate(unsigned line, const std::uint8_t* pixels) {
         // In the rows' units: what of this line still has to be given to a row.
         unsigned begin = line * rows_.input_width;
         const unsigned end = begin + rows_.input_width;
@@ -126,12 +146,12 @@ public:
         }
     }
 
-private:
     const AreaEdges& columns_;
     const AreaEdges& rows_;
     const Kernels& kernels_;
     std::uint8_t* out_;
     unsigned row_ = 0;
+    std::array<const std::uint8_t*, num_kept_lines> kept_{};
     std::array<std::uint16_t, screen_width> sums_{};
 };
 
@@ -149,19 +169,20 @@ std::size_t Camera::exposure_bytes() const { return std::size_t{view_.width} * v
 
 bool Camera::shrinks() const { return view_.out_width != view_.width || view_.out_height != view_.height; }
 
-/// Calls take(line of the crop, its pixels as grey or colour), which may change them.
+/// Calls take(line of the crop, its pixels as grey or colour), which may change them. The last num_kept_lines stay where they are.
 template <typename Take>
 void Camera::for_each_line(const nes::Console& console, const nes::Board& board, Take take) const {
     Scanlines scanlines(console, board);
     Tables tables;
-    std::array<std::uint8_t, screen_width * 3> converted;
+    std::array<std::array<std::uint8_t, screen_width * 3>, num_kept_lines> kept;
     for (unsigned line = 0; line < view_.height; ++line) {
+        std::uint8_t* const converted = kept[line % num_kept_lines].data();
         const Scanline scanline = scanlines.draw(view_.y + line);
         tables.follow(scanline);
         const std::uint8_t* const pixels = scanline.pixels + view_.x;
-        if (view_.format == Format::grey) kernels_.look_up(pixels, tables.grey.data(), converted.data(), view_.width);
-        else write_rgb(pixels, tables.rgb, converted.data(), view_.width);
-        take(line, converted.data());
+        if (view_.format == Format::grey) kernels_.look_up(pixels, tables.grey.data(), converted, view_.width);
+        else write_rgb(pixels, tables.rgb, converted, view_.width);
+        take(line, converted);
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -20,6 +21,15 @@ namespace {
 [[gnu::always_inline]] inline void accumulate_body(std::uint16_t* __restrict sums, const std::uint8_t* __restrict line, unsigned weight,
                                                    unsigned count) {
     for (unsigned i = 0; i < count; ++i) sums[i] = static_cast<std::uint16_t>(sums[i] + weight * line[i]);
+}
+
+[[gnu::always_inline]] inline void weigh_body(std::uint16_t* __restrict sums, const std::array<const std::uint8_t*, 4>& lines,
+                                              const std::array<std::uint8_t, 4>& weights, unsigned first, unsigned count) {
+    for (unsigned i = first; i < count; ++i) {
+        unsigned sum = 0;
+        for (unsigned line = 0; line < 4; ++line) sum += weights[line] * lines[line][i];
+        sums[i] = static_cast<std::uint16_t>(sum);
+    }
 }
 
 [[gnu::always_inline]] inline void maximum_body(std::uint8_t* __restrict line, const std::uint8_t* __restrict other, unsigned count) {
@@ -59,6 +69,10 @@ void look_up_portable(const std::uint8_t* pixels, const std::uint8_t* table, std
 void accumulate_portable(std::uint16_t* sums, const std::uint8_t* line, unsigned weight, unsigned count) {
     accumulate_body(sums, line, weight, count);
 }
+void weigh_portable(std::uint16_t* sums, const std::array<const std::uint8_t*, 4>& lines, const std::array<std::uint8_t, 4>& weights,
+                    unsigned count) {
+    weigh_body(sums, lines, weights, 0, count);
+}
 void maximum_portable(std::uint8_t* line, const std::uint8_t* other, unsigned count) { maximum_body(line, other, count); }
 void reduce_portable(const std::uint16_t* sums, const AreaEdges& columns, unsigned row_width, std::uint8_t* out) {
     reduce_body(sums, columns, row_width, out);
@@ -82,6 +96,25 @@ MARIO_AVX2 void look_up_avx2(const std::uint8_t* pixels, const std::uint8_t* tab
 MARIO_AVX2 void accumulate_avx2(std::uint16_t* sums, const std::uint8_t* line, unsigned weight, unsigned count) {
     accumulate_body(sums, line, weight, count);
 }
+MARIO_AVX2 inline __m256i load_32(const std::uint8_t* bytes) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes)); }
+
+MARIO_AVX2 void weigh_avx2(std::uint16_t* sums, const std::array<const std::uint8_t*, 4>& lines,
+                           const std::array<std::uint8_t, 4>& weights, unsigned count) {
+    const __m256i first_two = _mm256_set1_epi16(static_cast<short>(weights[0] | weights[1] << 8));
+    const __m256i last_two = _mm256_set1_epi16(static_cast<short>(weights[2] | weights[3] << 8));
+    unsigned i = 0;
+    for (; i + 32 <= count; i += 32) {
+        const __m256i a = load_32(lines[0] + i), b = load_32(lines[1] + i), c = load_32(lines[2] + i), d = load_32(lines[3] + i);
+        const __m256i low = _mm256_add_epi16(_mm256_maddubs_epi16(_mm256_unpacklo_epi8(a, b), first_two),
+                                             _mm256_maddubs_epi16(_mm256_unpacklo_epi8(c, d), last_two));
+        const __m256i high = _mm256_add_epi16(_mm256_maddubs_epi16(_mm256_unpackhi_epi8(a, b), first_two),
+                                              _mm256_maddubs_epi16(_mm256_unpackhi_epi8(c, d), last_two));
+        // Unpacking keeps to halves of the register: pixels 0-7 and 16-23 are low, 8-15 and 24-31 high.
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums + i), _mm256_permute2x128_si256(low, high, 0x20));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums + i + 16), _mm256_permute2x128_si256(low, high, 0x31));
+    }
+    weigh_body(sums, lines, weights, i, count);
+}
 MARIO_AVX2 void maximum_avx2(std::uint8_t* line, const std::uint8_t* other, unsigned count) { maximum_body(line, other, count); }
 
 /// Four periods side by side: outputs i, i + n, i + 2n and i + 3n take the same shares of inputs that lie equally far apart.
@@ -89,40 +122,63 @@ class FourPeriods {
 public:
     static bool suits(const AreaEdges& columns, unsigned row_width) {
         // Sums and shares are 16 bits, and float division is exact up to here.
-        return columns.has_taps && columns.num_periods() == 4 && row_width <= 128 && columns.output_width * row_width <= 4096;
+        return columns.has_taps && columns.num_periods() == 4 && columns.num_inputs % 32 == 0 && row_width <= 128 && columns.output_width * row_width <= 4096;
     }
 
     MARIO_AVX2 static void reduce(const std::uint16_t* sums, const AreaEdges& columns, unsigned row_width, std::uint8_t* out) {
         const unsigned inputs = columns.num_inputs / 4, outputs = columns.num_outputs / 4;
         alignas(16) std::array<std::uint64_t, 64 + 8> across;  // across[i]: input i of each period
         interleave(sums, inputs, across.data());
+        // neighbours[i]: inputs i and i + 1 of each period, side by side for the multiply-and-add.
+        __m128i neighbours[64 + 4];
+        for (unsigned i = 0; i < inputs + 4; ++i) {
+            const __m128i two = _mm_loadu_si128(reinterpret_cast<const __m128i*>(&across[i]));
+            neighbours[i] = _mm_unpacklo_epi16(two, _mm_unpackhi_epi64(two, two));
+        }
         const unsigned divisor = columns.output_width * row_width;
         const __m128 reciprocal = _mm_set1_ps(1.0f / static_cast<float>(divisor));
         const __m128 half = _mm_set1_ps(static_cast<float>(divisor / 2) + 0.5f);
-        for (unsigned i = 0; i < outputs; ++i) {
-            const Taps& taps = columns.taps[i];
-            __m128i area = _mm_setzero_si128();
-            for (unsigned pair = 0; pair < taps.pairs.size(); ++pair) {
-                const __m128i left = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(&across[taps.first + 2 * pair]));
-                const __m128i right = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(&across[taps.first + 2 * pair + 1]));
-                area = _mm_add_epi32(area, _mm_madd_epi16(_mm_unpacklo_epi16(left, right), _mm_set1_epi32(taps.pairs[pair])));
-            }
-            const __m128i quotient = _mm_cvttps_epi32(_mm_mul_ps(_mm_add_ps(_mm_cvtepi32_ps(area), half), reciprocal));
-            out[i] = static_cast<std::uint8_t>(_mm_extract_epi32(quotient, 0));
-            out[i + outputs] = static_cast<std::uint8_t>(_mm_extract_epi32(quotient, 1));
-            out[i + 2 * outputs] = static_cast<std::uint8_t>(_mm_extract_epi32(quotient, 2));
-            out[i + 3 * outputs] = static_cast<std::uint8_t>(_mm_extract_epi32(quotient, 3));
+        const Divide divide{half, reciprocal};
+        unsigned i = 0;
+        const __m128i by_period = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+        for (; i + 4 <= outputs; i += 4) {
+            const Taps* const taps = &columns.taps[i];
+            const __m128i words = _mm_packs_epi32(output(neighbours, taps[0], divide), output(neighbours, taps[1], divide));
+            const __m128i more = _mm_packs_epi32(output(neighbours, taps[2], divide), output(neighbours, taps[3], divide));
+            const __m128i bytes = _mm_shuffle_epi8(_mm_packus_epi16(words, more), by_period);
+            alignas(16) std::array<std::uint32_t, 4> fours;
+            _mm_store_si128(reinterpret_cast<__m128i*>(fours.data()), bytes);
+            for (unsigned period = 0; period < 4; ++period) std::memcpy(out + i + period * outputs, &fours[period], 4);
+        }
+        for (; i < outputs; ++i) {
+            alignas(16) std::array<std::uint32_t, 4> one;
+            _mm_store_si128(reinterpret_cast<__m128i*>(one.data()), output(neighbours, columns.taps[i], divide));
+            for (unsigned period = 0; period < 4; ++period) out[i + period * outputs] = static_cast<std::uint8_t>(one[period]);
         }
     }
 
 private:
+    struct Divide {
+        __m128 half, reciprocal;
+    };
+
+    /// One output of each period.
+    [[gnu::always_inline]] MARIO_AVX2 static inline __m128i output(const __m128i* neighbours, const Taps& taps, const Divide& divide) {
+        const __m128i first_two = _mm_set1_epi32(taps.shares[0] | taps.shares[1] << 16);
+        const __m128i last_two = _mm_set1_epi32(taps.shares[2] | taps.shares[3] << 16);
+        const __m128i area =
+            _mm_add_epi32(_mm_madd_epi16(neighbours[taps.first], first_two), _mm_madd_epi16(neighbours[taps.first + 2], last_two));
+        return _mm_cvttps_epi32(_mm_mul_ps(_mm_add_ps(_mm_cvtepi32_ps(area), divide.half), divide.reciprocal));
+    }
+
+    MARIO_AVX2 static inline __m128i load_8(const std::uint16_t* sums) {
+        return _mm_loadu_si128(reinterpret_cast<const __m128i*>(sums));
+    }
+
     MARIO_AVX2 static void interleave(const std::uint16_t* sums, unsigned inputs, std::uint64_t* across) {
-        unsigned i = 0;
-        for (; i + 8 <= inputs; i += 8) {
-            const auto load = [&](unsigned period) {
-                return _mm_loadu_si128(reinterpret_cast<const __m128i*>(sums + period * inputs + i));
-            };
-            const __m128i a = load(0), b = load(1), c = load(2), d = load(3);
+        for (unsigned i = 0; i < inputs; i += 8) {
+            const __m128i a = load_8(sums + i), b = load_8(sums + inputs + i);
+            const __m128i c = load_8(sums + 2 * inputs + i), d = load_8(sums + 3 * inputs + i);
             const __m128i ac_low = _mm_unpacklo_epi16(a, c), ac_high = _mm_unpackhi_epi16(a, c);
             const __m128i bd_low = _mm_unpacklo_epi16(b, d), bd_high = _mm_unpackhi_epi16(b, d);
             __m128i* const to = reinterpret_cast<__m128i*>(across + i);
@@ -130,12 +186,6 @@ private:
             _mm_storeu_si128(to + 1, _mm_unpackhi_epi16(ac_low, bd_low));
             _mm_storeu_si128(to + 2, _mm_unpacklo_epi16(ac_high, bd_high));
             _mm_storeu_si128(to + 3, _mm_unpackhi_epi16(ac_high, bd_high));
-        }
-        for (; i < inputs; ++i) {
-            across[i] = 0;
-            for (unsigned period = 0; period < 4; ++period) {
-                across[i] |= static_cast<std::uint64_t>(sums[period * inputs + i]) << (16 * period);
-            }
         }
         std::fill_n(across + inputs, 8, 0);  // taps that take nothing look here
     }
@@ -151,13 +201,13 @@ MARIO_AVX2 void reduce_avx2(const std::uint16_t* sums, const AreaEdges& columns,
 }  // namespace
 
 const Kernels& portable_kernels() {
-    static constexpr Kernels kernels{look_up_portable, accumulate_portable, maximum_portable, reduce_portable};
+    static constexpr Kernels kernels{look_up_portable, accumulate_portable, weigh_portable, maximum_portable, reduce_portable};
     return kernels;
 }
 
 const Kernels& best_kernels() {
 #if defined(__x86_64__)
-    static constexpr Kernels avx2{look_up_avx2, accumulate_avx2, maximum_avx2, reduce_avx2};
+    static constexpr Kernels avx2{look_up_avx2, accumulate_avx2, weigh_avx2, maximum_avx2, reduce_avx2};
     if (__builtin_cpu_supports("avx2")) return avx2;
 #endif
     return portable_kernels();

@@ -7,10 +7,10 @@
 
 namespace mario::picture {
 
-/// The shares that an output takes of four neighbouring inputs: two and two in one number, as a multiply-and-add wants them.
+/// The shares that an output takes of four neighbouring inputs.
 struct Taps {
-    std::uint32_t first = 0;
-    std::array<std::int32_t, 2> pairs{};
+    unsigned first = 0;
+    std::array<std::uint8_t, 4> shares{};
 };
 
 /// How one axis shrinks, in units in which every input is `input_width` wide and every output `output_width`: 21 and 64 for 256 to
@@ -32,6 +32,9 @@ struct Kernels {
     void (*look_up)(const std::uint8_t* pixels, const std::uint8_t* table, std::uint8_t* out, unsigned count);
     /// sums[i] += weight * line[i].
     void (*accumulate)(std::uint16_t* sums, const std::uint8_t* line, unsigned weight, unsigned count);
+    /// sums[i] = the sum of weights[k] * lines[k][i] over four lines; the weights are below 128 and add up to less than that.
+    void (*weigh)(std::uint16_t* sums, const std::array<const std::uint8_t*, 4>& lines, const std::array<std::uint8_t, 4>& weights,
+                  unsigned count);
     /// line[i] = max(line[i], other[i]).
     void (*maximum)(std::uint8_t* line, const std::uint8_t* other, unsigned count);
     /// One finished row: areas along it, divided by columns.output_width * row_width and rounded half up.
