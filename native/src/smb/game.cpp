@@ -100,7 +100,8 @@ void read_end(const Ram& ram, mario_game& record) {
     record.is_losing_life = plays && (state == dies || record.is_dead || (record.y_screen > 1 && !record.is_on_clouds));
     record.is_game_over = record.lives == 0xFF;
     record.is_on_flagpole = plays && state == slides_down_flagpole && record.motion == climbs;
-    record.is_climbing = plays && !record.is_on_flagpole && record.motion == climbs;
+    // Before it walks to the castle the player still holds the pole.
+    record.is_climbing = plays && record.motion == climbs && !record.is_on_flagpole && state != walks_to_castle;
     record.is_stage_over = record.motion == climbs && shows_flag_or_bowser(ram);
     record.has_axe = record.game_mode == world_end;
     record.has_flag = record.is_stage_over || record.has_axe;

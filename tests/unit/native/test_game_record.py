@@ -96,6 +96,7 @@ def test_numbers_are_read_from_their_addresses(changes: dict[int, int], field: s
             {"is_busy", "is_cut_scene", "is_on_flagpole", "is_stage_over", "has_flag", "is_stage_clear"},
         ),
         ({0x0E: 5}, {"is_busy", "is_cut_scene", "is_stage_clear"}),
+        ({0x0E: 5, 0x1D: 3}, {"is_busy", "is_cut_scene", "is_stage_clear"}),  # still at the flagpole
         ({0x1D: 3, 0x16: 0x2F}, {"has_control", "is_climbing"}),  # a vine is not a flag
         ({0x1D: 3, 0x18: 0x2D}, {"has_control", "is_climbing", "is_stage_over", "has_flag"}),  # as that package has it
         ({0x0770: 2, 0x0772: 0}, {"is_cut_scene", "has_axe", "has_flag", "is_stage_clear"}),
