@@ -129,7 +129,7 @@ void ConsoleBus::write_io(std::uint16_t address, std::uint8_t value, std::uint64
     }
     if (address < 0x4000) ppu_.write(address & 7u, value, cycle);
     else if (address == 0x4014) start_oam_dma(value, cycle);
-    else if (address == 0x4016) console_.controller.write_strobe(value);
+    else if (address == 0x4016) return console_.controller.write_strobe(value);  // nothing is due any sooner
     else if (address < 0x4018) console_.apu.write(address, value, cycle);
     update_deadline();
 }
@@ -147,7 +147,8 @@ std::uint64_t ConsoleBus::run_oam_dma(std::uint64_t cycle) {
     const std::uint64_t end = cycle + console_.dma_stall;
     console_.dma_stall = 0;
     std::array<std::uint8_t, 256> bytes;
-    for (unsigned i = 0; i < 256; ++i) bytes[i] = read(static_cast<std::uint16_t>(base + i), end - 512 + 2 * i);
+    if (base < 0x2000) std::memcpy(bytes.data(), ram_ + (base & 0x7FFu), bytes.size());
+    else for (unsigned i = 0; i < 256; ++i) bytes[i] = read(static_cast<std::uint16_t>(base + i), end - 512 + 2 * i);
     ppu_.write_oam_page(bytes, end - 1);
     return end;
 }

@@ -21,6 +21,17 @@ constexpr std::uint64_t cycle_noticing(std::uint64_t dot) { return (dot - 1) / 3
 
 bool covers(std::uint8_t y, unsigned line, unsigned height) { return line >= y && line < y + height; }
 
+/// In bytes throughout, which the compiler makes vectors of.
+unsigned num_covering(const std::array<std::uint8_t, 64>& tops, unsigned line, unsigned height) {
+    const auto here = static_cast<std::uint8_t>(line), most = static_cast<std::uint8_t>(height - 1);
+    std::uint8_t count = 0;
+    for (const std::uint8_t y : tops) {
+        const auto row = static_cast<std::uint8_t>(here - y);
+        count = static_cast<std::uint8_t>(count + ((y <= here) & (row <= most)));
+    }
+    return count;
+}
+
 }  // namespace
 
 void Ppu::power_on() {
@@ -77,9 +88,12 @@ void Ppu::write(unsigned number, std::uint8_t value, std::uint64_t cycle) {
 void Ppu::write_oam_page(const std::array<std::uint8_t, 256>& page, std::uint64_t cycle) {
     catch_up(dot_of(cycle));
     forget_predictions();
-    for (unsigned i = 0; i < 256; ++i) s_.oam[(s_.oam_address + i) & 0xFFu] = page[i];
-    // Three bits of the attributes do not exist.
-    for (unsigned i = 2; i < 256; i += 4) s_.oam[i] &= 0xE3;
+    if (s_.oam_address == 0) s_.oam = page;
+    else for (unsigned i = 0; i < 256; ++i) s_.oam[(s_.oam_address + i) & 0xFFu] = page[i];
+    // Three bits of the attributes do not exist. Whole entries at a time: the compiler makes vectors of it.
+    for (unsigned i = 0; i < 256; i += 4) {
+        s_.oam[i] &= 0xFF, s_.oam[i + 1] &= 0xFF, s_.oam[i + 2] &= 0xE3, s_.oam[i + 3] &= 0xFF;
+    }
 }
 
 void Ppu::catch_up(std::uint64_t dot) {
@@ -205,8 +219,17 @@ std::uint32_t Ppu::predict_overflow() const {
     const unsigned height = sprite_height(s_.registers.ctrl);
     // A sprite covers lines of two neighbouring bands of its own height; fewer than nine there cannot overflow.
     const unsigned shift = height == 8 ? 3 : 4;
-    std::array<std::uint8_t, 33> bands{};
-    for (unsigned i = 0; i < 256; i += 4) ++bands[s_.oam[i] >> shift];
+    std::array<std::uint8_t, 64> tops;
+    for (unsigned i = 0; i < 64; ++i) tops[i] = s_.oam[4 * i];
+    // Counted in four places at once: sprites that are not in use lie in the same band, and each count would wait for the last.
+    std::array<std::array<std::uint8_t, 32>, 4> counts{};
+    for (unsigned i = 0; i < 64; i += 4) {
+        for (unsigned place = 0; place < 4; ++place) ++counts[place][tops[i + place] >> shift];
+    }
+    std::array<std::uint8_t, 32> bands;
+    for (unsigned i = 0; i < 32; ++i) {
+        bands[i] = static_cast<std::uint8_t>(counts[0][i] + counts[1][i] + counts[2][i] + counts[3][i]);
+    }
     const unsigned first = s_.position < s_.line0 ? 0 : (s_.position - s_.line0) / dots_per_line;
     for (unsigned line = first; line < num_lines; ++line) {
         const unsigned band = line >> shift;
@@ -214,6 +237,7 @@ std::uint32_t Ppu::predict_overflow() const {
             line |= height - 1;
             continue;
         }
+        if (num_covering(tops, line, height) < 8) continue;
         // The chip looks at two dots per sprite, eight where it keeps one. After the eighth it goes astray and compares
         // bytes that are no Y coordinates.
         std::uint32_t dot = 65;

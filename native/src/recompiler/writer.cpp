@@ -293,8 +293,9 @@ private:
                 return "(p < 0x2000 ? ram[p & 0x7FF] : rom[p & 0x7FFF])";
             case Mode::indirect_indexed:
                 print("    t = ram[0x%02X] | u64{ram[0x%02X]} << 8; p = (t + y) & 0xFFFF;\n", base, (base + 1) & 0xFF);
-                // While the chip carries it reads from the pointer's page.
-                leave_unless("IS_MEMORY(t) && IS_MEMORY(p)", address);
+                // While the chip carries it reads from the pointer's page. Where the sum lies in memory and that page does not, it is
+                // $7F00, which nobody minds.
+                leave_unless("IS_MEMORY(p)", address);
                 if (may_cross(decoded)) print("    left -= static_cast<i64>(((t & 0xFF) + y) >> 8);\n");
                 return "(p < 0x2000 ? ram[p & 0x7FF] : rom[p & 0x7FFF])";
             default: break;
