@@ -55,9 +55,9 @@ def compiler(tmp_path: Path, compiled: tuple[Path, Path], monkeypatch: pytest.Mo
 
     def stand_in(script: str) -> None:
         path = tmp_path / "compiler"
-        path.write_text(
-            f'#!/bin/sh\nengine={compiled[1]}\nwhile [ $# -gt 0 ]; do [ "$1" = -o ] && out=$2; shift; done\n{script}\n'
-        )
+        prelude = f"engine={compiled[1]}\necho >> {tmp_path}/calls"
+        arguments = 'while [ $# -gt 0 ]; do [ "$1" = -o ] && out=$2; shift; done'
+        path.write_text(f"#!/bin/sh\n{prelude}\n{arguments}\n{script}\n")
         path.chmod(0o755)
         monkeypatch.setenv("CXX", str(path))
 
@@ -191,14 +191,17 @@ def test_a_failing_compiler_leaves_the_game_to_the_interpreter(
     rom: Path,
     cache: CacheDir,
     compiler: Compiler,
+    tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     compiler(script)
     with pytest.raises(EngineError, match=complaint):
         Console(rom, "recompiled", cache=cache, allow_unknown_rom=True)
+    calls = (tmp_path / "calls").read_text()
     caplog.clear()
     for _ in range(2):
         assert Console(rom, "auto", cache=cache, allow_unknown_rom=True).engine == "interpreter"
+    assert (tmp_path / "calls").read_text() == calls  # once is enough to know
     warnings = [each for each in caplog.records if each.levelno >= logging.WARNING]
     assert len(warnings) == 1
     assert "the interpreter runs the game" in warnings[0].getMessage()
