@@ -9,14 +9,16 @@ import hashlib
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
+from mario_a3c.cache_dir import CacheConfig, CacheDir
 from mario_a3c.native import Console
+from mario_a3c.native.config import Engine
 from mario_a3c.native.view import SCREEN_GREY
 
 pytestmark = pytest.mark.slow
@@ -77,10 +79,21 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "package" / "test_roms"
 
 
-def insert(programs: Path, name: str, sha1: str) -> Console:
+@pytest.fixture(scope="module")
+def engine_cache(tmp_path_factory: pytest.TempPathFactory) -> CacheDir:
+    return CacheDir.open(CacheConfig(cache_dir=tmp_path_factory.mktemp("engines") / "cache"))
+
+
+@pytest.fixture(params=["interpreter", "recompiled"])
+def insert(request: pytest.FixtureRequest, programs: Path, engine_cache: CacheDir) -> Callable[[str, str], Console]:
+    """Puts a program, known by its name and hash, into a console with either engine."""
+    return lambda name, sha1: console_with(programs, name, sha1, request.param, engine_cache)
+
+
+def console_with(programs: Path, name: str, sha1: str, engine: Engine, cache: CacheDir) -> Console:
     path = programs / f"{name}.nes"
     assert hashlib.sha1(path.read_bytes()).hexdigest().startswith(sha1), "not the program that is meant"
-    return Console(path, allow_unknown_rom=True)
+    return Console(path, engine, cache=cache, allow_unknown_rom=True)
 
 
 def report_of(console: Console) -> Iterator[int]:
@@ -93,8 +106,8 @@ def report_of(console: Console) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("name", REPORTING)
-def test_a_program_reports_that_it_passed(programs: Path, name: str) -> None:
-    console = insert(programs, name, REPORTING[name])
+def test_a_program_reports_that_it_passed(insert: Callable[[str, str], Console], name: str) -> None:
+    console = insert(name, REPORTING[name])
     is_reset = False
     for status in report_of(console):
         if status == WANTS_RESET and not is_reset:
@@ -109,16 +122,18 @@ def test_a_program_reports_that_it_passed(programs: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SHOWING)
-def test_a_program_shows_that_it_passed(programs: Path, name: str) -> None:
+def test_a_program_shows_that_it_passed(insert: Callable[[str, str], Console], name: str) -> None:
     sha1, result_address = SHOWING[name]
-    console = insert(programs, name, sha1)
+    console = insert(name, sha1)
     console.run_frame(0, num_frames=600)
     assert console.ram[result_address] == 1
 
 
 @pytest.mark.parametrize(("page", "num_rows"), [("official", 14), ("unofficial", 11)])
-def test_nestest_shows_ok_for_every_group_of_instructions(programs: Path, page: str, num_rows: int) -> None:
-    console = insert(programs, "nestest", "5b608f023b41")
+def test_nestest_shows_ok_for_every_group_of_instructions(
+    insert: Callable[[str, str], Console], page: str, num_rows: int
+) -> None:
+    console = insert("nestest", "5b608f023b41")
     console.run_frame(0, num_frames=30)
     if page == "unofficial":
         press(console, SELECT)
