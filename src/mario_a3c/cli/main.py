@@ -30,7 +30,7 @@ COMMANDS = (
     Command("eval", "evaluate a checkpoint (not built yet: says so)"),
     Command("bench", "measure how fast the console is, beside other emulators"),
     Command("rom", "find, fetch and check the game's ROM"),
-    Command("recompile", "compile the game's program for this machine: ten times faster frames"),
+    Command("recompile", "compile the game's program for this machine: eight times faster frames"),
     Command("doctor", "check this machine and say what each missing thing costs"),
     Command("cache", "list or clear what is kept in the cache folder"),
 )
