@@ -232,9 +232,10 @@ void Raster::draw_steady(BackgroundLine& out) {
         const std::uint64_t pixels = colours | row_palettes_[tile];
         std::memcpy(&out.pixels[8 * tile], &pixels, 8);
     };
-    if (const std::uint64_t* const rows = memory_.tile_rows) {
+    if (memory_.tile_rows) {
+        const std::uint64_t* const rows = memory_.tile_rows + first;
 #pragma GCC unroll 11
-        for (unsigned i = 0; i < tiles_per_line; ++i) put(i, rows[first + row_tiles_[i]]);
+        for (unsigned i = 0; i < tiles_per_line; ++i) put(i, rows[row_tiles_[i]]);
     } else {
         for (unsigned i = 0; i < tiles_per_line; ++i) put(i, tile_row(first + row_tiles_[i], memory_));
     }

@@ -38,6 +38,7 @@ bool find_taps(const AreaEdges& edges, unsigned output, Taps& taps) {
     shares[last] = edges.into[output + 1];
     shares[0] -= edges.into[output];
     for (unsigned i = 0; i < taps.shares.size(); ++i) taps.shares[i] = static_cast<std::uint8_t>(shares[i]);
+    for (unsigned i = 0; i < taps.pairs.size(); ++i) taps.pairs[i] = static_cast<std::int32_t>(shares[2 * i] | shares[2 * i + 1] << 16u);
     return shares[4] == 0;
 }
 

@@ -122,29 +122,22 @@ class FourPeriods {
 public:
     static bool suits(const AreaEdges& columns, unsigned row_width) {
         // Sums and shares are 16 bits, and float division is exact up to here.
-        return columns.has_taps && columns.num_periods() == 4 && columns.num_inputs % 32 == 0 && row_width <= 128 && columns.output_width * row_width <= 4096;
+        return columns.has_taps && columns.num_periods() == 4 && columns.num_inputs % 32 == 0 && row_width <= 128 &&
+               columns.output_width * row_width <= 4096;
     }
 
     MARIO_AVX2 static void reduce(const std::uint16_t* sums, const AreaEdges& columns, unsigned row_width, std::uint8_t* out) {
         const unsigned inputs = columns.num_inputs / 4, outputs = columns.num_outputs / 4;
         alignas(16) std::array<std::uint64_t, 64 + 8> across;  // across[i]: input i of each period
         interleave(sums, inputs, across.data());
-        // neighbours[i]: inputs i and i + 1 of each period, side by side for the multiply-and-add.
-        __m128i neighbours[64 + 4];
-        for (unsigned i = 0; i < inputs + 4; ++i) {
-            const __m128i two = _mm_loadu_si128(reinterpret_cast<const __m128i*>(&across[i]));
-            neighbours[i] = _mm_unpacklo_epi16(two, _mm_unpackhi_epi64(two, two));
-        }
         const unsigned divisor = columns.output_width * row_width;
-        const __m128 reciprocal = _mm_set1_ps(1.0f / static_cast<float>(divisor));
-        const __m128 half = _mm_set1_ps(static_cast<float>(divisor / 2) + 0.5f);
-        const Divide divide{half, reciprocal};
+        const Divide divide{_mm_set1_ps(static_cast<float>(divisor / 2) + 0.5f), _mm_set1_ps(1.0f / static_cast<float>(divisor))};
         unsigned i = 0;
         const __m128i by_period = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
         for (; i + 4 <= outputs; i += 4) {
             const Taps* const taps = &columns.taps[i];
-            const __m128i words = _mm_packs_epi32(output(neighbours, taps[0], divide), output(neighbours, taps[1], divide));
-            const __m128i more = _mm_packs_epi32(output(neighbours, taps[2], divide), output(neighbours, taps[3], divide));
+            const __m128i words = _mm_packs_epi32(output(across.data(), taps[0], divide), output(across.data(), taps[1], divide));
+            const __m128i more = _mm_packs_epi32(output(across.data(), taps[2], divide), output(across.data(), taps[3], divide));
             const __m128i bytes = _mm_shuffle_epi8(_mm_packus_epi16(words, more), by_period);
             alignas(16) std::array<std::uint32_t, 4> fours;
             _mm_store_si128(reinterpret_cast<__m128i*>(fours.data()), bytes);
@@ -152,7 +145,7 @@ public:
         }
         for (; i < outputs; ++i) {
             alignas(16) std::array<std::uint32_t, 4> one;
-            _mm_store_si128(reinterpret_cast<__m128i*>(one.data()), output(neighbours, columns.taps[i], divide));
+            _mm_store_si128(reinterpret_cast<__m128i*>(one.data()), output(across.data(), columns.taps[i], divide));
             for (unsigned period = 0; period < 4; ++period) out[i + period * outputs] = static_cast<std::uint8_t>(one[period]);
         }
     }
@@ -162,12 +155,17 @@ private:
         __m128 half, reciprocal;
     };
 
+    /// An input and the next one of each period, side by side for the multiply-and-add.
+    [[gnu::always_inline]] MARIO_AVX2 static inline __m128i neighbours(const std::uint64_t* across) {
+        return _mm_unpacklo_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(across)),
+                                  _mm_loadl_epi64(reinterpret_cast<const __m128i*>(across + 1)));
+    }
+
     /// One output of each period.
-    [[gnu::always_inline]] MARIO_AVX2 static inline __m128i output(const __m128i* neighbours, const Taps& taps, const Divide& divide) {
-        const __m128i first_two = _mm_set1_epi32(taps.shares[0] | taps.shares[1] << 16);
-        const __m128i last_two = _mm_set1_epi32(taps.shares[2] | taps.shares[3] << 16);
-        const __m128i area =
-            _mm_add_epi32(_mm_madd_epi16(neighbours[taps.first], first_two), _mm_madd_epi16(neighbours[taps.first + 2], last_two));
+    [[gnu::always_inline]] MARIO_AVX2 static inline __m128i output(const std::uint64_t* across, const Taps& taps, const Divide& divide) {
+        const std::uint64_t* const from = across + taps.first;
+        const __m128i area = _mm_add_epi32(_mm_madd_epi16(neighbours(from), _mm_set1_epi32(taps.pairs[0])),
+                                           _mm_madd_epi16(neighbours(from + 2), _mm_set1_epi32(taps.pairs[1])));
         return _mm_cvttps_epi32(_mm_mul_ps(_mm_add_ps(_mm_cvtepi32_ps(area), divide.half), divide.reciprocal));
     }
 

@@ -11,6 +11,7 @@ namespace mario::picture {
 struct Taps {
     unsigned first = 0;
     std::array<std::uint8_t, 4> shares{};
+    std::array<std::int32_t, 2> pairs{};  ///< the same, two and two in one number, as a multiply-and-add wants them
 };
 
 /// How one axis shrinks, in units in which every input is `input_width` wide and every output `output_width`: 21 and 64 for 256 to
