@@ -5,19 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mario_a3c.cache_dir import CacheConfig, CacheDir
 from mario_a3c.native import BatchConsole, Console
-from mario_a3c.native.cartridge import read_cartridge
-from mario_a3c.native.engine import obtain_engine
 from tests.support.play import RandomPlay
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def engine_path(game_rom: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    cache = CacheDir.open(CacheConfig(cache_dir=tmp_path_factory.mktemp("engines") / "cache"))
-    return obtain_engine(read_cartridge(game_rom), cache)
 
 
 @pytest.mark.parametrize("seed", range(4))
