@@ -191,12 +191,12 @@ std::uint32_t Ppu::predict_sprite0() const {
     Raster raster(s_.first_registers, {s_.log.data(), std::min(s_.num_logged, max_logged)}, s_.line0, memory);
     const unsigned clip = (now.mask & (mask_left_background | mask_left_sprites)) == (mask_left_background | mask_left_sprites) ? 0 : 8;
     const unsigned current = s_.position < s_.line0 ? 0 : (s_.position - s_.line0) / dots_per_line;
-    BackgroundLine background;
+    BackgroundBand background;
     for (unsigned line = std::max(y + 1, current); line < std::min(y + 1 + sprite_height(now.ctrl), num_lines); ++line) {
         const bool is_steady = raster.begin_line(line);
-        const std::uint64_t sprite = sprite_row(s_.oam.data(), line - y - 1, raster.registers().ctrl, memory.chr);
+        const std::uint64_t sprite = sprite_row(s_.oam.data(), line - y - 1, raster.registers().ctrl, memory);
         if (sprite == 0) continue;
-        if (!is_steady) raster.draw(background);
+        if (!is_steady) raster.draw(background, 1);
         for (unsigned i = 0; i < 8 && x + i < 255; ++i) {
             if ((sprite >> (8 * i) & 3u) == 0 || x + i < clip) continue;
             unsigned colour;
@@ -205,7 +205,7 @@ std::uint32_t Ppu::predict_sprite0() const {
                 const unsigned column = x + i + r.fine_x;
                 colour = background_tile(r, moved_right(r.v, column / 8), memory) >> (8 * (column % 8)) & 3u;
             } else {
-                colour = background.pixels[background.first + x + i] & 3u;
+                colour = background.pixels[0][background.first + x + i] & 3u;
             }
             const std::uint32_t dot = s_.line0 + line * dots_per_line + x + i + 2;
             if (colour != 0 && dot > s_.position) return dot;

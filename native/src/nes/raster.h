@@ -28,15 +28,17 @@ struct PictureMemory {
 /// The name tables and tiles as they are now.
 [[nodiscard]] PictureMemory picture_memory(const PpuState& ppu, const Board& board);
 
-/// One line of background: 4 * palette + colour, where colour 0 is transparent.
-struct BackgroundLine {
-    std::array<std::uint8_t, 256 + 16> pixels;
-    unsigned first;                    ///< pixels[first] is the leftmost one: the fine scroll
-    std::uint8_t ctrl;                 ///< when the sprites of the line were fetched
+/// Neighbouring lines of background that show the same row of tiles: 4 * palette + colour, where colour 0 is transparent.
+struct BackgroundBand {
+    static constexpr unsigned max_lines = 8;
+    unsigned num_lines;
+    alignas(64) std::array<std::array<std::uint8_t, 256 + 64>, max_lines> pixels;
+    unsigned first;                    ///< pixels[i][first] is the leftmost one: the fine scroll
+    std::uint8_t ctrl;                 ///< when the sprites of the lines were fetched
     bool has_sprites;                  ///< rendering was on then
-    bool has_steady_mask;              ///< mask holds for the whole line, and masks is not filled in
-    std::uint8_t mask;                 ///< as the line began
-    std::array<std::uint8_t, 256> masks;  ///< per pixel
+    bool has_steady_mask;              ///< mask holds for all of the lines, and masks is not filled in
+    std::uint8_t mask;                 ///< as the first line began
+    std::array<std::uint8_t, 256> masks;  ///< per pixel, of the only line
 };
 
 /// Walks over one frame's log from the pre-render line on. Lines must be asked for in ascending order.
@@ -48,18 +50,26 @@ public:
 
     /// Goes to where the fetches of a line begin. True: no access falls into the line, and registers() holds for all of it.
     bool begin_line(unsigned line);
-    /// Draws the line that was begun. Left columns that are switched off are transparent.
-    void draw(BackgroundLine& out);
+    /// Draws the line that was begun and those below it that can be drawn with it, at most max_lines together. Left columns that
+    /// are switched off are transparent.
+    void draw(BackgroundBand& out, unsigned max_lines);
     [[nodiscard]] const PpuRegisters& registers() const { return registers_; }
-    /// The name tables changed.
-    void forget_tiles() { row_v_ = no_row; }
 
 private:
+    static constexpr unsigned tiles_per_line = 33;
+    struct TileRow {
+        std::array<std::uint16_t, tiles_per_line> first_rows;  ///< of each tile, where the band's first line lies in tile_rows
+        std::array<std::uint64_t, tiles_per_line> palettes;    ///< 4 * palette in every byte
+    };
+
     void run_to(std::uint32_t dot);
     [[nodiscard]] std::uint32_t next_access() const { return at_ < log_.size() ? log_[at_].dot : ~0u; }
-    void draw_steady(BackgroundLine& out);
-    void draw_changing(BackgroundLine& out);
-    void look_up_row();
+    [[nodiscard]] unsigned num_steady_lines(unsigned max_lines) const;
+    void draw_steady(BackgroundBand& out);
+    [[nodiscard]] TileRow look_up_tiles() const;
+    void draw_tiles(BackgroundBand& out) const;
+    static void draw_whole_tiles(const TileRow& row, const std::uint64_t* tile_rows, std::uint8_t* out);
+    void draw_changing(BackgroundBand& out);
 
     PpuRegisters registers_;
     std::span<const LoggedAccess> log_;
@@ -69,12 +79,6 @@ private:
     unsigned line_ = 0;
     bool is_steady_ = true;
     const PictureMemory& memory_;
-
-    // Eight lines show the same row of tiles: what the name tables say about it is looked up once.
-    static constexpr unsigned tiles_per_line = 33, no_row = ~0u;
-    unsigned row_v_ = no_row;  ///< v without its fine y, of the row that was looked up
-    std::array<std::uint16_t, tiles_per_line> row_tiles_;  ///< their numbers, times eight
-    std::array<std::uint64_t, tiles_per_line> row_palettes_;
 };
 
 /// The eight pixels of the tile that v points at, the leftmost in the lowest byte: 4 * palette + colour.
@@ -82,7 +86,7 @@ private:
 /// v moved right by some tiles.
 [[nodiscard]] std::uint16_t moved_right(std::uint16_t v, unsigned tiles);
 /// A row of eight pixels (colours 0-3) of a sprite, the leftmost in the lowest byte, as it stands on the screen.
-[[nodiscard]] std::uint64_t sprite_row(const std::uint8_t* oam_entry, unsigned row, std::uint8_t ctrl, const std::uint8_t* chr);
+[[nodiscard]] std::uint64_t sprite_row(const std::uint8_t* oam_entry, unsigned row, std::uint8_t ctrl, const PictureMemory& memory);
 
 [[nodiscard]] inline unsigned sprite_height(std::uint8_t ctrl) { return ctrl & ctrl_tall_sprites ? 16 : 8; }
 

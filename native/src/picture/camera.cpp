@@ -42,6 +42,24 @@ bool find_taps(const AreaEdges& edges, unsigned output, Taps& taps) {
     return shares[4] == 0;
 }
 
+/// False where an output touches too many inputs, or sixteen of them too many together.
+bool find_sixteens(AreaEdges& edges) {
+    for (unsigned output = 0; output < edges.num_outputs; ++output) {
+        AreaEdges::Sixteen& sixteen = edges.sixteens[output / 16];
+        Taps taps;
+        if (!find_taps(edges, output, taps)) return false;
+        if (output % 16 == 0) sixteen.first = std::min(taps.first, edges.num_inputs - std::min(edges.num_inputs, 64u));
+        for (unsigned i = 0; i < 4; ++i) {
+            // What has no share may lie outside; any input serves in its place.
+            const unsigned input = taps.shares[i] ? taps.first + i - sixteen.first : 0;
+            if (input >= 64) return false;
+            sixteen.inputs[i / 2][output % 16 * 2 + i % 2] = static_cast<std::uint16_t>(input);
+            sixteen.shares[i / 2][output % 16 * 2 + i % 2] = taps.shares[i];
+        }
+    }
+    return edges.num_inputs >= 64;
+}
+
 AreaEdges area_edges(unsigned num_inputs, unsigned num_outputs) {
     const unsigned divisor = std::gcd(num_inputs, num_outputs);
     AreaEdges edges;
@@ -55,25 +73,21 @@ AreaEdges area_edges(unsigned num_inputs, unsigned num_outputs) {
     }
     edges.has_taps = edges.output_width <= edges.taps.size() && edges.input_width <= edges.taps.size();
     for (unsigned i = 0; edges.has_taps && i < edges.input_width; ++i) edges.has_taps = find_taps(edges, i, edges.taps[i]);
+    edges.has_sixteens = edges.input_width < 256 && find_sixteens(edges);
     return edges;
 }
 
 using Rgb = std::array<std::uint8_t, 3>;
 
-/// What the palette's entries look like on a line with this mask.
-std::array<Rgb, 32> rgb_table(const std::array<std::uint8_t, 32>& palette, std::uint8_t mask) {
-    std::array<Rgb, 32> table{};
-    for (unsigned i = 0; i < 32; ++i) {
-        const unsigned entry = (i & 3u) == 0 ? 0 : i;
-        const unsigned colour = palette[entry] & (mask & nes::mask_grey ? 0x30u : 0x3Fu);
-        table[i] = colours[colour];
-        // Emphasis dims the other two channels, to about three quarters.
-        for (unsigned channel = 0; channel < 3; ++channel) {
-            const unsigned others = mask >> 5u & ~(1u << channel) & 7u;
-            if (others) table[i][channel] = static_cast<std::uint8_t>(table[i][channel] * 3u / 4u);
-        }
+/// What a palette's entry looks like on a line with this mask.
+Rgb colour_of(std::uint8_t entry, std::uint8_t mask) {
+    Rgb colour = colours[entry & (mask & nes::mask_grey ? 0x30u : 0x3Fu)];
+    // Emphasis dims the other two channels, to about three quarters.
+    for (unsigned channel = 0; channel < 3; ++channel) {
+        const unsigned others = mask >> 5u & ~(1u << channel) & 7u;
+        if (others) colour[channel] = static_cast<std::uint8_t>(colour[channel] * 3u / 4u);
     }
-    return table;
+    return colour;
 }
 
 /// The tables of the line before serve as long as palette and mask stay.
@@ -81,30 +95,26 @@ struct Tables {
     std::array<std::uint8_t, 32> palette{};
     std::uint8_t mask = 0;
     bool is_made = false;
-    std::array<Rgb, 32> rgb{};
+    RgbTable rgb{};
     std::array<std::uint8_t, 32> grey{};
 
-    void follow(const Scanline& line) {
+    void follow(const Band& band) {
         constexpr std::uint8_t colour_bits = 0xE0 | nes::mask_grey;
-        if (is_made && palette == *line.palette && mask == (line.mask & colour_bits)) return;
-        palette = *line.palette;
-        mask = line.mask & colour_bits;
+        if (is_made && palette == *band.palette && mask == (band.mask & colour_bits)) return;
+        palette = *band.palette;
+        mask = band.mask & colour_bits;
         is_made = true;
-        rgb = rgb_table(palette, mask);
-        for (unsigned i = 0; i < 32; ++i) grey[i] = luma(rgb[i][0], rgb[i][1], rgb[i][2]);
+        for (unsigned i = 0; i < 32; ++i) {
+            const Rgb colour = colour_of(palette[(i & 3u) == 0 ? 0 : i], mask);
+            grey[i] = luma(colour[0], colour[1], colour[2]);
+            for (unsigned channel = 0; channel < 3; ++channel) rgb.of_channels[channel][i] = colour[channel];
+            std::memcpy(&rgb.packed[i], colour.data(), 3);
+        }
     }
 };
 
-void write_rgb(const std::uint8_t* pixels, const std::array<Rgb, 32>& table, std::uint8_t* out, unsigned count) {
-    // Four bytes at a time: the fourth is overwritten by the next pixel, and the last pixel has none to spoil.
-    std::array<std::uint32_t, 32> padded{};
-    for (unsigned i = 0; i < 32; ++i) std::memcpy(&padded[i], table[i].data(), 3);
-    for (unsigned i = 0; i + 1 < count; ++i) std::memcpy(out + 3 * i, &padded[pixels[i] & 31u], 4);
-    std::memcpy(out + 3 * (count - 1), &padded[pixels[count - 1] & 31u], 3);
-}
-
 /// How many lines stay readable: more than a row of the output takes where rows.has_taps.
-constexpr unsigned num_kept_lines = 8;
+constexpr unsigned num_kept_lines = 16;
 
 /// Gathers weighted lines until a row of the output is complete. With taps, a row is made at once from the lines it takes, which the
 /// caller keeps; otherwise lines are added up one by one.
@@ -176,14 +186,16 @@ void Camera::for_each_line(const nes::Console& console, const nes::Board& board,
     Scanlines scanlines(console, board);
     Tables tables;
     std::array<std::array<std::uint8_t, screen_width * 3>, num_kept_lines> kept;
-    for (unsigned line = 0; line < view_.height; ++line) {
-        std::uint8_t* const converted = kept[line % num_kept_lines].data();
-        const Scanline scanline = scanlines.draw(view_.y + line);
-        tables.follow(scanline);
-        const std::uint8_t* const pixels = scanline.pixels + view_.x;
-        if (view_.format == Format::grey) kernels_.look_up(pixels, tables.grey.data(), converted, view_.width);
-        else write_rgb(pixels, tables.rgb, converted, view_.width);
-        take(line, converted);
+    for (unsigned line = 0; line < view_.height;) {
+        const Band band = scanlines.draw(view_.y + line, view_.height - line);
+        tables.follow(band);
+        for (unsigned i = 0; i < band.num_lines; ++i, ++line) {
+            std::uint8_t* const converted = kept[line % num_kept_lines].data();
+            const std::uint8_t* const pixels = band.pixels(i) + view_.x;
+            if (view_.format == Format::grey) kernels_.look_up(pixels, tables.grey.data(), converted, view_.width);
+            else kernels_.look_up_rgb(pixels, tables.rgb, converted, view_.width);
+            take(line, converted);
+        }
     }
 }
 

@@ -26,11 +26,26 @@ struct AreaEdges {
     /// Of each output of the first period, where that is at most 64 inputs long and no output touches more than four of them.
     std::array<Taps, 64> taps{};
     bool has_taps = false;
+    /// Sixteen outputs and what they take of the 64 inputs from `first` on: per output two pairs of inputs and of shares.
+    struct Sixteen {
+        unsigned first = 0;
+        std::array<std::array<std::uint16_t, 32>, 2> inputs{}, shares{};
+    };
+    std::array<Sixteen, max_outputs / 16> sixteens{};
+    bool has_sixteens = false;
+};
+
+/// The colours of the 32 palette entries, as each way to write them wants them.
+struct RgbTable {
+    std::array<std::uint32_t, 32> packed;                      ///< bytes R, G, B and 0, in this order in memory
+    std::array<std::array<std::uint8_t, 32>, 3> of_channels;   ///< the same, channel by channel
 };
 
 struct Kernels {
     /// out[i] = table[pixels[i]]; pixels are below 32, count is even.
     void (*look_up)(const std::uint8_t* pixels, const std::uint8_t* table, std::uint8_t* out, unsigned count);
+    /// out[i] = R, G, B of pixels[i]; pixels are below 32, count is even and not 0.
+    void (*look_up_rgb)(const std::uint8_t* pixels, const RgbTable& table, std::uint8_t* out, unsigned count);
     /// sums[i] += weight * line[i].
     void (*accumulate)(std::uint16_t* sums, const std::uint8_t* line, unsigned weight, unsigned count);
     /// sums[i] = the sum of weights[k] * lines[k][i] over four lines; the weights are below 128 and add up to less than that.
@@ -43,7 +58,13 @@ struct Kernels {
 };
 
 [[nodiscard]] const Kernels& portable_kernels();
+/// Null where the machine lacks the instructions (AVX-512: those of Ice Lake and later, with permutations of bytes).
+[[nodiscard]] const Kernels* avx2_kernels();
+[[nodiscard]] const Kernels* avx512_kernels();
 /// The fastest ones this machine has.
 [[nodiscard]] const Kernels& best_kernels();
+
+/// Kernels::look_up_rgb without vectors, which others finish their lines with.
+void portable_look_up_rgb(const std::uint8_t* pixels, const RgbTable& table, std::uint8_t* out, unsigned count);
 
 }  // namespace mario::picture

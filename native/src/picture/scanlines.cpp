@@ -59,16 +59,16 @@ void Scanlines::redo_writes(std::uint32_t dot) {
 void Scanlines::write_memory(unsigned address, std::uint8_t value) {
     address &= 0x3FFF;
     if (address >= 0x3F00) palette_[palette_index(address)] = value & 0x3F;
-    else if (address >= 0x2000) name_tables_[name_table_index(board_.mirroring, address)] = value, raster_.forget_tiles();
+    else if (address >= 0x2000) name_tables_[name_table_index(board_.mirroring, address)] = value;
     else if (board_.has_chr_ram) chr_[address] = value;
 }
 
-Scanline Scanlines::draw(unsigned line) {
+Band Scanlines::draw(unsigned line, unsigned max_lines) {
     redo_writes(ppu_.drawn_line0 + line * dots_per_line);
     (void)raster_.begin_line(line);
-    raster_.draw(background_);
+    raster_.draw(background_, max_lines);
     if (background_.has_sprites) draw_sprites(line);
-    return {&background_.pixels[background_.first], &palette_, background_.mask};
+    return {background_.num_lines, &background_, &palette_, background_.mask};
 }
 
 /// The first eight of each line, in their order in OAM.
@@ -83,13 +83,17 @@ void Scanlines::list_sprites(unsigned height) {
     }
 }
 
-/// Of two sprites the one that comes first in OAM has the pixel, even where it then hides behind the background.
 void Scanlines::draw_sprites(unsigned line) {
+    if (background_.has_steady_mask && !(background_.mask & mask_sprites)) return;
     const unsigned height = sprite_height(background_.ctrl);
     if (height != listed_height_) list_sprites(height);
-    const bool may_show = !background_.has_steady_mask || (background_.mask & mask_sprites);
-    if (num_sprites_[line] == 0 || !may_show) return;
+    for (unsigned i = 0; i < background_.num_lines; ++i) {
+        if (num_sprites_[line + i] > 0) draw_sprites(line + i, &background_.pixels[i][background_.first]);
+    }
+}
 
+/// Of two sprites the one that comes first in OAM has the pixel, even where it then hides behind the background.
+void Scanlines::draw_sprites(unsigned line, std::uint8_t* pixels) {
     std::array<std::uint8_t, 256 + 8> taken{};
     if (!background_.has_steady_mask) {
         for (unsigned x = 0; x < 256; ++x) {
@@ -100,11 +104,10 @@ void Scanlines::draw_sprites(unsigned line) {
     } else if (!(background_.mask & mask_left_sprites)) {
         std::fill_n(taken.begin(), 8, std::uint8_t{0xFF});
     }
-    std::uint8_t* const pixels = &background_.pixels[background_.first];
     for (unsigned i = 0; i < num_sprites_[line]; ++i) {
         const std::uint8_t* const entry = &ppu_.oam[4u * sprites_[line][i]];
         const unsigned x = entry[3];
-        const std::uint64_t row = sprite_row(entry, line - entry[0] - 1u, background_.ctrl, memory_.chr);
+        const std::uint64_t row = sprite_row(entry, line - entry[0] - 1u, background_.ctrl, memory_);
         const std::uint64_t wins = opaque(row) & ~load(&taken[x]);
         const std::uint64_t taken_now = load(&taken[x]) | wins;
         std::memcpy(&taken[x], &taken_now, 8);

@@ -10,11 +10,16 @@
 
 namespace mario::picture {
 
-/// Numbers of the 32 palette entries: 0-15 background, 16-31 sprites; every multiple of four is the background colour.
-struct Scanline {
-    const std::uint8_t* pixels;                     ///< 256; valid until the next line
-    const std::array<std::uint8_t, 32>* palette;    ///< colours 0-63 of the entries
-    std::uint8_t mask;                              ///< greyscale and emphasis, as the line began
+/// Neighbouring lines. Pixels are numbers of the 32 palette entries: 0-15 background, 16-31 sprites; every multiple of four is the
+/// background colour.
+struct Band {
+    unsigned num_lines;
+    const nes::BackgroundBand* lines;
+    const std::array<std::uint8_t, 32>* palette;  ///< colours 0-63 of the entries
+    std::uint8_t mask;                            ///< greyscale and emphasis, as the first line began
+
+    /// 256 pixels, valid until the next band is drawn.
+    [[nodiscard]] const std::uint8_t* pixels(unsigned line) const { return &lines->pixels[line][lines->first]; }
 };
 
 /// Draws all 240 lines of one picture in ascending order. Nothing may run the console meanwhile.
@@ -27,8 +32,9 @@ public:
     Scanlines(const Scanlines&) = delete;
     Scanlines& operator=(const Scanlines&) = delete;
 
-    /// Lines must be asked for in ascending order; some may be left out.
-    Scanline draw(unsigned line);
+    /// A line and those below it that can be drawn with it, at most max_lines together. Lines must be asked for in ascending
+    /// order; some may be left out.
+    Band draw(unsigned line, unsigned max_lines);
 
 private:
     static constexpr unsigned max_sprites_per_line = 8;
@@ -38,6 +44,7 @@ private:
     void write_memory(unsigned address, std::uint8_t value);
     void list_sprites(unsigned height);
     void draw_sprites(unsigned line);
+    void draw_sprites(unsigned line, std::uint8_t* pixels);
 
     const nes::PpuState& ppu_;
     const nes::Board& board_;
@@ -46,7 +53,7 @@ private:
     std::array<std::uint8_t, 8192> chr_;          ///< the same
     nes::PictureMemory memory_;
     nes::Raster raster_;
-    nes::BackgroundLine background_;
+    nes::BackgroundBand background_;
     std::array<std::array<std::uint8_t, max_sprites_per_line>, nes::num_lines> sprites_;
     std::array<std::uint8_t, nes::num_lines> num_sprites_;
     unsigned listed_height_ = 0;
