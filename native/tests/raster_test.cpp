@@ -1,5 +1,6 @@
 // The picture and its flags against a chip that is stepped dot by dot, with registers written at any time.
 #include "nes/raster.h"
+#include "nes/scroll.h"
 
 #include <algorithm>
 #include <array>

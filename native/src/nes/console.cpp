@@ -102,17 +102,10 @@ void ConsoleBus::update_deadline() {
 std::uint8_t ConsoleBus::read_io(std::uint16_t address, std::uint64_t cycle) {
     // Where nothing answers, the last byte on the bus does: the address's upper half, for every way to address that far.
     const auto open_bus = static_cast<std::uint8_t>(address >> 8);
-    if (address < 0x4000) {
-        const std::uint8_t value = ppu_.read(address & 7u, cycle);
-        update_deadline();
-        return value;
-    }
+    // Reading takes interrupts away and never brings one: the deadline stays, at worst too early.
+    if (address < 0x4000) return ppu_.read(address & 7u, cycle);
     switch (address) {
-        case 0x4015: {
-            const std::uint8_t value = console_.apu.read_status(cycle);
-            update_deadline();
-            return value;
-        }
+        case 0x4015: return console_.apu.read_status(cycle);
         case 0x4016: return static_cast<std::uint8_t>((open_bus & 0xE0) | console_.controller.read(0));
         case 0x4017: return static_cast<std::uint8_t>((open_bus & 0xE0) | console_.controller.read(1));
         default: break;
@@ -127,11 +120,20 @@ void ConsoleBus::write_io(std::uint16_t address, std::uint8_t value, std::uint64
         if (board_.has_prg_ram) console_.prg_ram[address & 0x1FFFu] = value;
         return;
     }
-    if (address < 0x4000) ppu_.write(address & 7u, value, cycle);
-    else if (address == 0x4014) start_oam_dma(value, cycle);
-    else if (address == 0x4016) return console_.controller.write_strobe(value);  // nothing is due any sooner
-    else if (address < 0x4018) console_.apu.write(address, value, cycle);
-    update_deadline();
+    bool may_be_due_sooner = false;
+    if (address < 0x4000) {
+        ppu_.write(address & 7u, value, cycle);
+        may_be_due_sooner = (address & 7u) < 2;  // an NMI that waits, or the length of the frame
+    } else if (address == 0x4014) {
+        start_oam_dma(value, cycle);
+        may_be_due_sooner = true;
+    } else if (address == 0x4016) {
+        console_.controller.write_strobe(value);
+    } else if (address < 0x4018) {
+        console_.apu.write(address, value, cycle);
+        may_be_due_sooner = address >= 0x4010;
+    }
+    if (may_be_due_sooner) update_deadline();
 }
 
 /// The CPU is halted before its next instruction. DMA and the frame counter share a clock of half the CPU's: a write in an odd cycle
@@ -223,6 +225,15 @@ std::int64_t poll_for_engine(Machine* machine, std::int64_t left, std::uint32_t 
     return cycles_left(machine, next);
 }
 
+/// An engine leaves registers as it pleases that others preserve, which spares it pushing and popping them in every block. Nothing of
+/// this function is in them during the call, and the compiler saves them around it.
+[[gnu::noinline]] void call_engine(const recompiler::Program& engine, Machine* machine) {
+    engine.run(machine);
+#if defined(__x86_64__)
+    asm volatile("" ::: "rbx", "r12", "r13", "r14", "r15");
+#endif
+}
+
 void enter_engine(Machine& machine, const recompiler::Program& engine, CpuState& cpu, std::uint64_t& cycle) {
     machine.left = cycles_left(&machine, cycle);
     machine.pc = cpu.pc;
@@ -230,7 +241,7 @@ void enter_engine(Machine& machine, const recompiler::Program& engine, CpuState&
     machine.carry = cpu.p & flag_carry;
     machine.overflow = cpu.p & flag_overflow;
     machine.nz = static_cast<std::uint16_t>(((cpu.p & flag_negative) << 8) | ((cpu.p & flag_zero) ? 0 : 1));
-    engine.run(&machine);
+    call_engine(engine, &machine);
     cycle = cycle_of(&machine, machine.left);
     cpu.pc = machine.pc;
     cpu.a = machine.a, cpu.x = machine.x, cpu.y = machine.y, cpu.s = machine.s;

@@ -1,9 +1,11 @@
 #include "nes/ppu.h"
 
-#include <algorithm>
+#include <bit>
+#include <cstring>
 
 #include "nes/apu.h"
 #include "nes/raster.h"
+#include "nes/scroll.h"
 
 namespace mario::nes {
 namespace {
@@ -18,6 +20,18 @@ constexpr std::uint64_t dot_of(std::uint64_t cycle) { return cycle * 3 + 2; }
 /// The first cycle in which the CPU notices an NMI that the PPU asks for at this dot. The line is looked at later in a cycle than
 /// registers are read: by one dot, which programs that let NMIs and IRQs collide can tell.
 constexpr std::uint64_t cycle_noticing(std::uint64_t dot) { return (dot - 1) / 3; }
+
+/// Per set of driven bits: 0xFF in each byte of a bit that is not.
+constexpr std::array<std::uint64_t, 256> floating_bytes = [] {
+    std::array<std::uint64_t, 256> all{};
+    for (unsigned driven = 0; driven < 256; ++driven) {
+        for (unsigned bit = 0; bit < 8; ++bit) {
+            const unsigned place = std::endian::native == std::endian::little ? bit : 7 - bit;
+            if (!(driven >> bit & 1u)) all[driven] |= std::uint64_t{0xFF} << (8 * place);
+        }
+    }
+    return all;
+}();
 
 bool covers(std::uint8_t y, unsigned line, unsigned height) { return line >= y && line < y + height; }
 
@@ -96,7 +110,7 @@ void Ppu::write_oam_page(const std::array<std::uint8_t, 256>& page, std::uint64_
     }
 }
 
-void Ppu::catch_up(std::uint64_t dot) {
+void Ppu::catch_up_with_picture(std::uint64_t dot) {
     while (dot - s_.frame_start >= s_.frame_dots()) {
         advance(s_.frame_dots());
         begin_vblank();
@@ -165,7 +179,7 @@ void Ppu::update_line0() {
 }
 
 bool Ppu::is_drawing() const {
-    return s_.registers.is_rendering() && s_.position >= prerender_dot - 1 &&
+    return s_.position >= prerender_dot - 1 && s_.registers.is_rendering() &&
            s_.position < s_.line0 + num_lines * dots_per_line;
 }
 
@@ -193,6 +207,8 @@ std::uint32_t Ppu::predict_sprite0() const {
     const unsigned current = s_.position < s_.line0 ? 0 : (s_.position - s_.line0) / dots_per_line;
     BackgroundBand background;
     for (unsigned line = std::max(y + 1, current); line < std::min(y + 1 + sprite_height(now.ctrl), num_lines); ++line) {
+        // With nothing logged, the sprite's pattern is known before the raster has come to its line.
+        if (s_.num_logged == 0 && sprite_row(s_.oam.data(), line - y - 1, now.ctrl, memory) == 0) continue;
         const bool is_steady = raster.begin_line(line);
         const std::uint64_t sprite = sprite_row(s_.oam.data(), line - y - 1, raster.registers().ctrl, memory);
         if (sprite == 0) continue;
@@ -217,23 +233,23 @@ std::uint32_t Ppu::predict_sprite0() const {
 std::uint32_t Ppu::predict_overflow() const {
     if (!s_.registers.is_rendering()) return no_dot;
     const unsigned height = sprite_height(s_.registers.ctrl);
+    std::array<std::uint8_t, 64> tops;
+    unsigned num_shown = 0;
+    for (unsigned i = 0; i < 64; ++i) tops[i] = s_.oam[4 * i], num_shown += tops[i] < num_lines;
+    if (num_shown <= 8) return no_dot;
     // A sprite covers lines of two neighbouring bands of its own height; fewer than nine there cannot overflow.
     const unsigned shift = height == 8 ? 3 : 4;
-    std::array<std::uint8_t, 64> tops;
-    for (unsigned i = 0; i < 64; ++i) tops[i] = s_.oam[4 * i];
-    // Counted in four places at once: sprites that are not in use lie in the same band, and each count would wait for the last.
-    std::array<std::array<std::uint8_t, 32>, 4> counts{};
-    for (unsigned i = 0; i < 64; i += 4) {
-        for (unsigned place = 0; place < 4; ++place) ++counts[place][tops[i + place] >> shift];
+    std::array<std::uint8_t, 1 + 32> bands{};  // bands[0] lies above the screen
+    for (const std::uint8_t y : tops) {
+        if (y < num_lines) ++bands[1 + (y >> shift)];
     }
-    std::array<std::uint8_t, 32> bands;
-    for (unsigned i = 0; i < 32; ++i) {
-        bands[i] = static_cast<std::uint8_t>(counts[0][i] + counts[1][i] + counts[2][i] + counts[3][i]);
-    }
+    std::uint8_t most = 0;
+    for (unsigned i = 0; i < 32; ++i) most = std::max(most, static_cast<std::uint8_t>(bands[i] + bands[i + 1]));
+    if (most < 8) return no_dot;
     const unsigned first = s_.position < s_.line0 ? 0 : (s_.position - s_.line0) / dots_per_line;
     for (unsigned line = first; line < num_lines; ++line) {
         const unsigned band = line >> shift;
-        if (bands[band] + (band > 0 ? bands[band - 1] : 0) < 8) {
+        if (bands[band] + bands[band + 1] < 8) {
             line |= height - 1;
             continue;
         }
@@ -261,9 +277,10 @@ std::uint32_t Ppu::predict_overflow() const {
 
 /// Puts a byte on the data lines; bits that are not driven are those that float there already.
 std::uint8_t Ppu::drive_latch(std::uint8_t value, std::uint8_t driven_bits) {
-    for (unsigned bit = 0; bit < 8; ++bit) {
-        if (driven_bits >> bit & 1) s_.latch_ages[bit] = 0;
-    }
+    std::uint64_t ages;
+    std::memcpy(&ages, s_.latch_ages.data(), sizeof ages);
+    ages &= floating_bytes[driven_bits];
+    std::memcpy(s_.latch_ages.data(), &ages, sizeof ages);
     return s_.latch = value;
 }
 

@@ -10,6 +10,7 @@
 // while the picture is being drawn shows in the whole of that picture (the flags are exact: they follow the change).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -102,7 +103,12 @@ public:
     void write_oam_page(const std::array<std::uint8_t, 256>& page, std::uint64_t cycle);
 
     /// Does everything up to and including this dot, counted from power-on.
-    void catch_up(std::uint64_t dot);
+    void catch_up(std::uint64_t dot) {
+        const std::uint64_t to = dot - s_.frame_start;
+        // Programs do most of their work in vertical blank, in which nothing happens by itself.
+        if (to < prerender_dot) s_.position = std::max(s_.position, static_cast<std::uint32_t>(to));
+        else catch_up_with_picture(dot);
+    }
     /// A dot, counted from power-on, before which $2002 keeps its upper bits and reading it again changes nothing.
     [[nodiscard]] std::uint64_t next_status_change();
 
@@ -110,6 +116,7 @@ public:
     [[nodiscard]] std::uint64_t frame_end_cycle() const { return (s_.frame_start + s_.frame_dots()) / 3 + 1; }
 
 private:
+    void catch_up_with_picture(std::uint64_t dot);
     void advance(std::uint32_t to);
     void start_picture();
     void begin_vblank();

@@ -1,6 +1,6 @@
-// How the PPU's scroll registers move while a picture is drawn, and which pixels of the background that gives.
+// Which pixels of the background the PPU's registers and memory give, line by line.
 //
-// The one place that knows it: the chip's own registers (ppu), the time of the sprite-0 hit and the picture all come from here.
+// The one place that knows it: the time of the sprite-0 hit and the picture both come from here.
 #pragma once
 
 #include <array>
@@ -10,12 +10,6 @@
 #include "nes/ppu.h"
 
 namespace mario::nes {
-
-/// Moves v over the dots (from, to] of a frame with rendering on.
-void advance_scroll(PpuRegisters& registers, std::uint32_t line0, std::uint32_t from, std::uint32_t to);
-
-/// What an access to a register does to the scroll registers. `is_drawing`: rendering is on, on a line that is drawn.
-void apply_access(PpuRegisters& registers, unsigned number, std::uint8_t value, bool is_drawing);
 
 /// What the PPU reads while it draws. The palette is looked up later.
 struct PictureMemory {
@@ -83,8 +77,6 @@ private:
 
 /// The eight pixels of the tile that v points at, the leftmost in the lowest byte: 4 * palette + colour.
 [[nodiscard]] std::uint64_t background_tile(const PpuRegisters& registers, std::uint16_t v, const PictureMemory& memory);
-/// v moved right by some tiles.
-[[nodiscard]] std::uint16_t moved_right(std::uint16_t v, unsigned tiles);
 /// A row of eight pixels (colours 0-3) of a sprite, the leftmost in the lowest byte, as it stands on the screen.
 [[nodiscard]] std::uint64_t sprite_row(const std::uint8_t* oam_entry, unsigned row, std::uint8_t ctrl, const PictureMemory& memory);
 

@@ -7,7 +7,7 @@
 namespace mario::recompiler {
 
 /// Raised with every change to the two structs below.
-inline constexpr std::uint32_t engine_version = 1;
+inline constexpr std::uint32_t engine_version = 2;
 
 /// One console's CPU while an engine runs it. Time is counted down: `left` is how many cycles the deadline is away, so an access
 /// happens in cycle `deadline - left`.
@@ -38,7 +38,7 @@ struct Program {
     /// Per address from $8000 on: 0 where nothing begins, else a number of cycles which must be fewer than are left to begin there.
     const std::uint8_t* entry_cycles;
     /// Runs from machine->pc, an entry with enough cycles left, to an instruction that somebody else has to execute, or at which the
-    /// deadline is too near.
+    /// deadline is too near. On x86-64 it need not preserve rbx and r12 to r15.
     void (*run)(Machine*) noexcept;
 };
 
