@@ -12,7 +12,7 @@ from mario_a3c.cache_dir import CacheDir
 from mario_a3c.native.bindings import BatchRecord
 from mario_a3c.native.config import Engine
 from mario_a3c.native.console import RAM_BYTES, Handle, in_range, memory_of
-from mario_a3c.native.engine import attach_engine
+from mario_a3c.native.engine import EngineUser
 from mario_a3c.native.game_record import GAME_DTYPE
 from mario_a3c.native.library import check, load_library
 from mario_a3c.native.rom import open_rom
@@ -22,7 +22,7 @@ NO_SNAPSHOT = -1
 _FLAGS = np.dtype([("lag_frames", np.uint32), ("is_jammed", np.uint32)])
 
 
-class BatchConsole:
+class BatchConsole(EngineUser):
     """N consoles and the arrays through which they are driven. The arrays are made once and written in place:
 
     | array          | dtype  | shape            | meaning                                                             |
@@ -83,8 +83,7 @@ class BatchConsole:
             self._library.mario_batch_destroy,
         )
         self._address = self._handle.address
-        self.engine = attach_engine(engine, self.rom.cartridge, cache, self.set_engine)
-        """What runs the frames: `interpreter` or `recompiled`."""
+        self._start_engine(engine, self.rom.cartridge, cache)
         self._copy = self._library.mario_batch_copy
         self.num_threads = int(self._library.mario_batch_num_threads(self._address))
         self.buttons = np.zeros(num_consoles, np.uint8)
@@ -107,6 +106,7 @@ class BatchConsole:
         The picture goes into `observations` where an array is given (contiguous, of the shape of `self.observations`),
         and is not made at all without `draws`. Snapshot requests hold for this step alone.
         """
+        self._take_pending_engine()
         target: int | None = self._observations
         if not draws:
             target = None
@@ -116,15 +116,6 @@ class BatchConsole:
         status = self._library.mario_batch_step(*self._inputs, target, *self._outputs)
         check(self._library, status)
         self.snapshots.fill(NO_SNAPSHOT)
-
-    def set_engine(self, path: Path | None) -> None:
-        """From the next step on, frames are run by a compiled engine of this cartridge, or by the interpreter again.
-
-        EngineError, where the engine is another cartridge's or version's, leaves the batch as it was.
-        """
-        name = None if path is None else str(path).encode()
-        check(self._library, self._library.mario_batch_set_engine(self._address, name))
-        self.engine = "interpreter" if path is None else "recompiled"
 
     def set_snapshot(self, snapshot: int, state: bytes) -> None:
         """Keeps a saved state as the place that `snapshots` names."""
@@ -155,6 +146,9 @@ class BatchConsole:
         if address is None:
             raise IndexError(f"console {console} of {self.num_consoles}")
         return memory_of(self._handle, address, RAM_BYTES)
+
+    def _give_engine(self, path: bytes | None) -> int:
+        return int(self._library.mario_batch_set_engine(self._address, path))
 
     def _check_target(self, observations: npt.NDArray[Any]) -> None:
         expected = self.observations

@@ -24,5 +24,5 @@ class EngineConfig:
     engine: Engine = option(
         "auto",
         "recompiled: the program compiled for this machine, eight to nine times faster than the interpreter; "
-        "auto: that where it can be had, else the interpreter",
+        "auto: that where it can be had, compiled in the background the first time, else the interpreter",
     )

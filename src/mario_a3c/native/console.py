@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.native.bindings import CpuRecord, GameRecord
 from mario_a3c.native.config import Engine
-from mario_a3c.native.engine import attach_engine
+from mario_a3c.native.engine import EngineUser
 from mario_a3c.native.game_record import read_game
 from mario_a3c.native.library import check, load_library
 from mario_a3c.native.rom import open_rom
@@ -23,7 +23,7 @@ PRG_RAM_BYTES = 8192
 MAX_FRAMES_PER_CALL = 216_000
 
 
-class Console:
+class Console(EngineUser):
     """A console with a cartridge in it, switched on.
 
     Buttons are bits: A 1, B 2, select 4, start 8, up 16, down 32, left 64, right 128. One thread at a time may use a
@@ -38,15 +38,17 @@ class Console:
         cache: CacheDir | None = None,
         allow_unknown_rom: bool = False,
     ) -> None:
-        """`recompiled` takes the engine from the cache, or compiles it into it first, which takes half a minute."""
+        """`recompiled` takes the engine from the cache, or compiles it into it first, which takes half a minute.
+
+        `auto` does that in the background, begins with the interpreter and changes over when the engine is there.
+        """
         self._library = load_library()
         self.rom = open_rom(Path(rom_path), allow_unknown=allow_unknown_rom)
         file = self.rom.cartridge.file
         self._handle = Handle(
             lambda out: self._library.mario_console_create(file, len(file), out), self._library.mario_console_destroy
         )
-        self.engine = attach_engine(engine, self.rom.cartridge, cache, self.set_engine)
-        """What runs the frames: `interpreter` or `recompiled`."""
+        self._start_engine(engine, self.rom.cartridge, cache)
         self.ram = memory_of(self._handle, self._library.mario_console_ram(self._handle.address), RAM_BYTES)
         """The 2,048 bytes of work RAM, uint8, to be read and written between frames."""
         self.prg_ram: npt.NDArray[np.uint8] | None = None
@@ -67,6 +69,7 @@ class Console:
         """Runs from vertical blank to vertical blank, `num_frames` times, with the same buttons held."""
         in_range("buttons", buttons, 0, 255)
         in_range("num_frames", num_frames, 0, MAX_FRAMES_PER_CALL)
+        self._take_pending_engine()
         self._library.mario_console_run_frames(self._handle.address, buttons, num_frames)
 
     def screen(self) -> npt.NDArray[np.uint8]:
@@ -98,15 +101,6 @@ class Console:
     def load(self, state: bytes) -> None:
         """Continues from a saved state. SaveStateError leaves the console as it was."""
         check(self._library, self._library.mario_console_load(self._handle.address, state, len(state)))
-
-    def set_engine(self, path: Path | None) -> None:
-        """Runs frames by a compiled engine of this cartridge (`native.engine`), or by the interpreter again.
-
-        EngineError, where the engine is another cartridge's or version's, leaves the console as it was.
-        """
-        name = None if path is None else str(path).encode()
-        check(self._library, self._library.mario_console_set_engine(self._handle.address, name))
-        self.engine = "interpreter" if path is None else "recompiled"
 
     def set_idle_skip(self, is_on: bool) -> None:
         """Whether loops that only wait are skipped (as they are at first). The states are the same; tests prove it."""
@@ -141,6 +135,9 @@ class Console:
     def is_jammed(self) -> bool:
         """Whether the CPU has met an instruction that stops it for good."""
         return bool(self._library.mario_console_is_jammed(self._handle.address))
+
+    def _give_engine(self, path: bytes | None) -> int:
+        return int(self._library.mario_console_set_engine(self._handle.address, path))
 
 
 def in_range(name: str, value: int, least: int, most: int) -> int:

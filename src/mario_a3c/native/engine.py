@@ -26,6 +26,7 @@ from pathlib import Path
 
 from mario_a3c.cache_dir import CacheConfig, CacheDir
 from mario_a3c.errors import EngineError, MarioError
+from mario_a3c.native.background_engine import BackgroundBuild
 from mario_a3c.native.cartridge import Cartridge
 from mario_a3c.native.config import Engine
 from mario_a3c.native.library import check, load_library
@@ -42,6 +43,7 @@ _LINK_TIMEOUT_SECONDS = 120.0
 _PART_BYTES = 150_000  # of text; small enough to share the work among many cores, and to compile in seconds
 _MAX_PARTS = 16
 _PROGRESS_SECONDS = 0.5
+_LOOK_SECONDS = 0.2
 _ABANDONED_SECONDS = 24 * 3600.0
 _BUILD_PREFIX = ".build-"
 
@@ -61,25 +63,83 @@ OnProgress = Callable[[Progress], None]
 _refused: dict[tuple[Path, str], EngineError] = {}
 
 
-def attach_engine(
-    engine: Engine, cartridge: Cartridge, cache: CacheDir | None, attach: Callable[[Path], None]
-) -> Engine:
-    """Hands a compiled engine to `attach`, unless the interpreter is wanted, and says which of the two serves.
+class EngineUser:
+    """A console or a batch: the interpreter runs its frames until a compiled engine is there, if one is wanted.
 
-    `recompiled` raises EngineError where none can be had; `auto` leaves it to the interpreter and logs the reason once.
+    The states are the same, so the change may come between any two frames.
     """
-    if engine not in ("auto", "interpreter", "recompiled"):
-        raise ValueError(f"engine must be 'auto', 'interpreter' or 'recompiled', got {engine!r}")
-    if engine == "interpreter":
-        return "interpreter"
-    try:
-        _attach_compiled(cartridge, cache or CacheDir.open(CacheConfig()), attach)
-    except MarioError as error:
-        if engine == "recompiled":
-            raise
-        _log_once(error)
-        return "interpreter"
-    return "recompiled"
+
+    engine: Engine = "interpreter"
+    """What runs the frames now: `interpreter` or `recompiled`."""
+    _pending_engine: "_PendingEngine | None" = None
+
+    def set_engine(self, path: Path | None) -> None:
+        """From now on frames are run by a compiled engine of this cartridge, or by the interpreter again.
+
+        EngineError, where the engine is another cartridge's or version's, changes nothing.
+        """
+        library = load_library()
+        check(library, self._give_engine(None if path is None else str(path).encode()))
+        self.engine = "interpreter" if path is None else "recompiled"
+        self._pending_engine = None
+
+    def wait_for_engine(self, timeout_seconds: float) -> Engine:
+        """Waits for a compilation in the background, if there is one. Says what runs the frames then."""
+        if self._pending_engine is not None:
+            self._pending_engine.build.wait(timeout_seconds)
+            self._pending_engine.next_look = 0.0
+            self._take_pending_engine()
+        return self.engine
+
+    def _give_engine(self, path: bytes | None) -> int:
+        """Hands the file to the library; its status."""
+        raise NotImplementedError
+
+    def _start_engine(self, wanted: Engine, cartridge: Cartridge, cache: CacheDir | None) -> None:
+        """`recompiled` compiles first where the cache has no engine, and raises EngineError where none can be had.
+
+        `auto` takes what the cache has; else it is compiled in the background. Where it cannot be had, the interpreter
+        goes on and the reason is logged, once.
+        """
+        if wanted not in ("auto", "interpreter", "recompiled"):
+            raise ValueError(f"engine must be 'auto', 'interpreter' or 'recompiled', got {wanted!r}")
+        if wanted == "interpreter":
+            return
+        if wanted == "recompiled":
+            _attach_compiled(cartridge, cache or CacheDir.open(CacheConfig()), self.set_engine)
+            return
+        try:
+            cache = cache or CacheDir.open(CacheConfig())
+            if (cache.root, _key(cartridge)) not in _refused and find_engine(cartridge, cache) is None:
+                find_compiler()
+                self._pending_engine = _PendingEngine(_build_of(cartridge, cache), cartridge, cache)
+            else:
+                _attach_compiled(cartridge, cache, self.set_engine)
+        except MarioError as error:
+            _log_once(error)
+
+    def _take_pending_engine(self) -> None:
+        """For every step or frame: takes the engine if the compilation has ended."""
+        pending = self._pending_engine
+        if pending is None or time.monotonic() < pending.next_look:
+            return
+        pending.next_look = time.monotonic() + _LOOK_SECONDS
+        try:
+            if pending.build.is_over():
+                self._pending_engine = None
+                _attach_compiled(pending.cartridge, pending.cache, self.set_engine)
+        except EngineError as error:
+            self._pending_engine = None
+            _refused[pending.cache.root, _key(pending.cartridge)] = error
+            _log_once(error)
+
+
+@dataclass(slots=True)
+class _PendingEngine:
+    build: BackgroundBuild
+    cartridge: Cartridge
+    cache: CacheDir
+    next_look: float = 0.0
 
 
 def obtain_engine(cartridge: Cartridge, cache: CacheDir, on_progress: OnProgress | None = None) -> Path:
@@ -164,6 +224,17 @@ def _attach_compiled(cartridge: Cartridge, cache: CacheDir, attach: Callable[[Pa
     except EngineError as error:
         _refused[name] = error
         raise
+
+
+_builds: dict[tuple[Path, str], BackgroundBuild] = {}
+
+
+def _build_of(cartridge: Cartridge, cache: CacheDir) -> BackgroundBuild:
+    """The one compilation of this cartridge, however many consoles wait for it."""
+    name = (cache.root, _key(cartridge))
+    if name not in _builds:
+        _builds[name] = BackgroundBuild(cartridge, cache)
+    return _builds[name]
 
 
 _logged: set[str] = set()

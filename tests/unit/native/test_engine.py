@@ -32,6 +32,7 @@ def _forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test is a process of its own as far as past failures go."""
     monkeypatch.setattr(engine, "_refused", {})
     monkeypatch.setattr(engine, "_logged", set())
+    monkeypatch.setattr(engine, "_builds", {})
 
 
 @pytest.fixture(scope="module")
@@ -206,6 +207,39 @@ def test_a_failing_compiler_leaves_the_game_to_the_interpreter(
     assert len(warnings) == 1
     assert "the interpreter runs the game" in warnings[0].getMessage()
     assert list(cache.folder("engines").iterdir()) == []
+
+
+def test_auto_plays_at_once_and_changes_over_when_the_engine_is_compiled(
+    rom: Path, cache: CacheDir, compiler: Compiler, tmp_path: Path
+) -> None:
+    go = tmp_path / "go"
+    compiler(f'[ -z "$out" ] && exit 1; while [ ! -e {go} ]; do sleep 0.02; done; {WORKING}')
+    waiting = [BatchConsole(rom, 2, engine="auto", cache=cache, allow_unknown_rom=True) for _ in range(2)]
+    steady = BatchConsole(rom, 2, allow_unknown_rom=True)
+    for batch in (*waiting, steady):
+        for _ in range(3):
+            batch.step()
+    assert [batch.engine for batch in waiting] == ["interpreter"] * 2
+    go.touch()
+    assert [batch.wait_for_engine(60) for batch in waiting] == ["recompiled"] * 2
+    assert len(list(cache.folder("engines").glob("*.so"))) == 1
+    for batch in (*waiting, steady):
+        batch.step()
+    assert waiting[0].save(1) == waiting[1].save(1) == steady.save(1)
+
+
+def test_a_compilation_that_fails_in_the_background_leaves_the_interpreter_and_says_so_once(
+    rom: Path, cache: CacheDir, compiler: Compiler, caplog: pytest.LogCaptureFixture
+) -> None:
+    compiler("echo 'x.cpp:1: fatal error: No space left on device' >&2; exit 1")
+    consoles = [Console(rom, "auto", cache=cache, allow_unknown_rom=True) for _ in range(2)]
+    assert [console.wait_for_engine(60) for console in consoles] == ["interpreter"] * 2
+    for console in (*consoles, Console(rom, "auto", cache=cache, allow_unknown_rom=True)):
+        console.run_frame()
+    warnings = [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
+    assert len(warnings) == 1
+    assert "the interpreter runs the game" in warnings[0]
+    assert "No space left on device" in warnings[0]
 
 
 def test_without_a_compiler_the_error_says_what_to_install(
