@@ -178,14 +178,14 @@ void Ppu::update_line0() {
     s_.line0 = line0_dot - (s_.is_odd_frame && s_.registers.is_rendering() ? 1 : 0);
 }
 
-bool Ppu::is_drawing() const {
+inline bool Ppu::is_drawing() const {
     return s_.position >= prerender_dot - 1 && s_.registers.is_rendering() &&
            s_.position < s_.line0 + num_lines * dots_per_line;
 }
 
 // ---- flags
 
-void Ppu::update_flags(std::uint32_t to) {
+inline void Ppu::update_flags(std::uint32_t to) {
     if (to < s_.line0) return;
     if (!(s_.status & status_sprite0) && to > s_.line0 + (s_.oam[0] + 1) * dots_per_line) {
         if (s_.sprite0_dot == not_worked_out) s_.sprite0_dot = predict_sprite0();
@@ -233,19 +233,17 @@ std::uint32_t Ppu::predict_sprite0() const {
 std::uint32_t Ppu::predict_overflow() const {
     if (!s_.registers.is_rendering()) return no_dot;
     const unsigned height = sprite_height(s_.registers.ctrl);
-    std::array<std::uint8_t, 64> tops;
-    unsigned num_shown = 0;
-    for (unsigned i = 0; i < 64; ++i) tops[i] = s_.oam[4 * i], num_shown += tops[i] < num_lines;
-    if (num_shown <= 8) return no_dot;
     // A sprite covers lines of two neighbouring bands of its own height; fewer than nine there cannot overflow.
     const unsigned shift = height == 8 ? 3 : 4;
     std::array<std::uint8_t, 1 + 32> bands{};  // bands[0] lies above the screen
-    for (const std::uint8_t y : tops) {
-        if (y < num_lines) ++bands[1 + (y >> shift)];
+    for (unsigned i = 0; i < 64; ++i) {
+        if (const std::uint8_t y = s_.oam[4 * i]; y < num_lines) ++bands[1 + (y >> shift)];
     }
     std::uint8_t most = 0;
     for (unsigned i = 0; i < 32; ++i) most = std::max(most, static_cast<std::uint8_t>(bands[i] + bands[i + 1]));
     if (most < 8) return no_dot;
+    std::array<std::uint8_t, 64> tops;
+    for (unsigned i = 0; i < 64; ++i) tops[i] = s_.oam[4 * i];
     const unsigned first = s_.position < s_.line0 ? 0 : (s_.position - s_.line0) / dots_per_line;
     for (unsigned line = first; line < num_lines; ++line) {
         const unsigned band = line >> shift;
@@ -276,7 +274,7 @@ std::uint32_t Ppu::predict_overflow() const {
 // ---- registers
 
 /// Puts a byte on the data lines; bits that are not driven are those that float there already.
-std::uint8_t Ppu::drive_latch(std::uint8_t value, std::uint8_t driven_bits) {
+inline std::uint8_t Ppu::drive_latch(std::uint8_t value, std::uint8_t driven_bits) {
     std::uint64_t ages;
     std::memcpy(&ages, s_.latch_ages.data(), sizeof ages);
     ages &= floating_bytes[driven_bits];
@@ -291,7 +289,7 @@ void Ppu::age_latch() {
     }
 }
 
-std::uint8_t Ppu::read_status() {
+inline std::uint8_t Ppu::read_status() {
     const auto value = static_cast<std::uint8_t>(s_.status | (s_.latch & 0x1F));
     s_.status &= static_cast<std::uint8_t>(~status_vblank);
     if (s_.registers.is_second) change_register(2, 0);
@@ -301,7 +299,7 @@ std::uint8_t Ppu::read_status() {
     return value;
 }
 
-void Ppu::write_ctrl(std::uint8_t value, std::uint64_t cycle) {
+inline void Ppu::write_ctrl(std::uint8_t value, std::uint64_t cycle) {
     const bool was_enabled = s_.registers.ctrl & ctrl_nmi;
     const bool is_enabled = value & ctrl_nmi;
     if ((s_.registers.ctrl ^ value) & ctrl_tall_sprites) forget_predictions();
@@ -310,7 +308,7 @@ void Ppu::write_ctrl(std::uint8_t value, std::uint64_t cycle) {
     if (was_enabled && !is_enabled && s_.position <= 1) s_.nmi_cycle = never;
 }
 
-void Ppu::change_register(unsigned number, std::uint8_t value) {
+inline void Ppu::change_register(unsigned number, std::uint8_t value) {
     if (number == 1 && (value & mask_rendering)) s_.has_rendered = 1;
     if (s_.has_rendered) log(static_cast<std::uint16_t>(register_access | number), value, 0);
     apply_access(s_.registers, number, value, is_drawing());
@@ -345,12 +343,12 @@ std::uint8_t Ppu::read_data() {
     return value;
 }
 
-void Ppu::write_data(std::uint8_t value) {
+inline void Ppu::write_data(std::uint8_t value) {
     write_memory(s_.registers.v & 0x3FFF, value);
     change_register(7, 0);
 }
 
-void Ppu::write_memory(std::uint16_t address, std::uint8_t value) {
+inline void Ppu::write_memory(std::uint16_t address, std::uint8_t value) {
     std::uint8_t* const target = cell(address);
     if (target == nullptr) return;
     if (address >= 0x3F00) value &= 0x3F;
@@ -359,13 +357,13 @@ void Ppu::write_memory(std::uint16_t address, std::uint8_t value) {
     *target = value;
 }
 
-std::uint8_t* Ppu::cell(std::uint16_t address) {
+inline std::uint8_t* Ppu::cell(std::uint16_t address) {
     if (address >= 0x3F00) return &s_.palette[palette_index(address)];
     if (address >= 0x2000) return &s_.name_tables[name_table_index(board_.mirroring, address)];
     return board_.has_chr_ram ? &s_.chr_ram[address] : nullptr;
 }
 
-void Ppu::log(std::uint16_t address, std::uint8_t value, std::uint8_t previous) {
+inline void Ppu::log(std::uint16_t address, std::uint8_t value, std::uint8_t previous) {
     if (s_.position < prerender_dot || s_.num_logged >= max_logged) return;
     s_.log[s_.num_logged++] = {s_.position, address, value, previous};
 }

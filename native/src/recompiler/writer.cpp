@@ -33,42 +33,76 @@ using i64 = std::int64_t;
 #define GO return
 #endif
 
-// ac: A, and the carry as bit 8.
-#define BLOCK(name) void name(Machine* m, i64 left, u64 ac, u64 x, u64 y, u64 nz) noexcept
-using Block = void (*)(Machine*, i64, u64, u64, u64, u64) noexcept;
-extern const std::uint8_t rom[0x8000];
-extern const Block blocks[0x8000];
-BLOCK(leave);
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define IS_MEMORY(address) ((((address) + 0x8000) & 0xFFFF) < 0xA000)
-#define LEAVE(at, cycles) do { m->pc = at; GO leave(m, left - (cycles), a | c << 8, x, y, nz); } while (0)
-#define BEGIN(at, cycles) \
-    if (UNLIKELY(left <= cycles)) { m->pc = at; GO leave(m, left, ac, x, y, nz); } \
+
+// Registers travel from block to block as arguments, and there are more of them than arguments. GCC can pin the rest to registers
+// that nobody else uses; elsewhere the carry is bit 8 of `ac`, and the others stay in the machine.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(MARIO_ENGINE_PORTABLE)
+#define PINNED
+register std::uint8_t* ram asm("r12");
+register u64 c asm("r13");
+register u64 v asm("r14");
+register u64 s asm("r15");
+#define ARGUMENTS Machine *m, i64 left, u64 a, u64 x, u64 y, u64 nz
+#define PASSED(cycles) m, left - (cycles), a, x, y, nz
+#define TAKE_REGISTERS u64 t, p
+#define KEEP_S
+#define KEEP_V
+#else
+#define ARGUMENTS Machine *m, i64 left, u64 ac, u64 x, u64 y, u64 nz
+#define PASSED(cycles) m, left - (cycles), a | c << 8, x, y, nz
+#define TAKE_REGISTERS \
     std::uint8_t* const ram = m->ram; \
     u64 a = ac & 0xFF, c = ac >> 8, s = m->s, v = m->overflow, t, p; \
-    (void)ram, (void)a, (void)c, (void)s, (void)v, (void)t, (void)p
-#define JUMP(block, cycles) GO block(m, left - (cycles), a | c << 8, x, y, nz)
+    (void)ram, (void)a, (void)c, (void)s, (void)v
+#define KEEP_S m->s = static_cast<std::uint8_t>(s);
+#define KEEP_V m->overflow = static_cast<std::uint8_t>(v);
+#endif
+
+#define BLOCK(name) void name(ARGUMENTS) noexcept
+using Block = void (*)(ARGUMENTS) noexcept;
+extern const std::uint8_t rom[0x8000];
+extern const Block blocks[0x8000];
+[[gnu::noinline]] BLOCK(leave);
+#define LEAVE(at, cycles) do { m->pc = at; GO leave(PASSED(cycles)); } while (0)
+#define BEGIN(at, cycles) \
+    TAKE_REGISTERS; \
+    (void)t, (void)p; \
+    if (UNLIKELY(left <= cycles)) LEAVE(at, 0)
+#define JUMP(block, cycles) GO block(PASSED(cycles))
 #define JUMP_TO_PC(cycles) do { \
-        m->pc = static_cast<std::uint16_t>(t); \
         const Block block = t >= 0x8000 ? blocks[t & 0x7FFF] : nullptr; \
-        if (UNLIKELY(block == nullptr)) GO leave(m, left - (cycles), a | c << 8, x, y, nz); \
+        if (UNLIKELY(block == nullptr)) LEAVE(static_cast<std::uint16_t>(t), cycles); \
         JUMP(block, cycles); \
     } while (0)
 )";
 
 constexpr const char* entrance = R"(
 BLOCK(leave) {
+    TAKE_REGISTERS;
+    (void)t, (void)p;
     m->left = left;
-    m->a = static_cast<std::uint8_t>(ac);
-    m->carry = static_cast<std::uint8_t>(ac >> 8);
+    m->a = static_cast<std::uint8_t>(a);
+    m->carry = static_cast<std::uint8_t>(c);
+    m->overflow = static_cast<std::uint8_t>(v);
+    m->s = static_cast<std::uint8_t>(s);
     m->x = static_cast<std::uint8_t>(x);
     m->y = static_cast<std::uint8_t>(y);
     m->nz = static_cast<std::uint16_t>(nz);
 }
 
 static void run(Machine* m) noexcept {
-    blocks[m->pc & 0x7FFF](m, m->left, m->a | u64{m->carry} << 8, m->x, m->y, m->nz);
+#ifdef PINNED
+    ram = m->ram, c = m->carry, v = m->overflow, s = m->s;
+    const u64 a = m->a;
+#else
+    const u64 a = m->a, c = m->carry;
+#endif
+    const u64 x = m->x, y = m->y, nz = m->nz;
+    const i64 left = m->left;
+    blocks[m->pc & 0x7FFF](PASSED(0));
 }
 
 #pragma GCC visibility pop
@@ -193,8 +227,8 @@ private:
     // ---- ways out
 
     void keep_rare_registers() {
-        if (is_s_changed_) print(" m->s = static_cast<std::uint8_t>(s);");
-        if (is_v_changed_) print(" m->overflow = static_cast<std::uint8_t>(v);");
+        if (is_s_changed_) print(" KEEP_S");
+        if (is_v_changed_) print(" KEEP_V");
     }
 
     void go_to(unsigned target) {
@@ -282,7 +316,7 @@ private:
                 break;
             case Mode::absolute_x:
             case Mode::absolute_y:
-                if (may_cross(decoded) && (base & 0xFF)) print("    left -= static_cast<i64>((0x%02X + %s) >> 8);\n", base & 0xFF, index);
+                if (may_cross(decoded) && (base & 0xFF)) print("    left -= %s >= 0x%02X;\n", index, 0x100 - (base & 0xFF));
                 if (base >= 0x8000) std::snprintf(text, sizeof text, "rom[0x%04X + %s]", base - 0x8000, index);
                 else if ((base & 0x7FF) + 0xFF < 0x800) std::snprintf(text, sizeof text, "ram[0x%03X + %s]", base & 0x7FF, index);
                 else std::snprintf(text, sizeof text, "ram[(0x%03X + %s) & 0x7FF]", base & 0x7FF, index);
@@ -318,11 +352,11 @@ private:
             case CPY: print("    c = y >= t; nz = (y - t) & 0xFF;\n"); break;
             case SBC: print("    t ^= 0xFF;\n"); [[fallthrough]];
             case ADC:
-                print("    p = a + t + c; v = ~(a ^ t) & (a ^ p) & 0x80; c = p >> 8; a = nz = p & 0xFF;\n");
+                print("    p = a + t + c; v = (a ^ p) & (t ^ p); c = p >> 8; a = nz = p & 0xFF;\n");
                 is_v_changed_ = true;
                 break;
             case BIT:
-                print("    v = t & 0x40; nz = (t & 0x80) << 8 | ((t & a) != 0);\n");
+                print("    v = t << 1; nz = (t & 0x80) << 8 | ((t & a) != 0);\n");
                 is_v_changed_ = true;
                 break;
             default: break;
@@ -419,8 +453,8 @@ private:
             case BNE: return "(nz & 0xFF) != 0";
             case BMI: return "(nz & 0x8080) != 0";
             case BPL: return "(nz & 0x8080) == 0";
-            case BVC: return "v == 0";
-            default: return "v != 0";
+            case BVC: return "(v & 0x80) == 0";
+            default: return "(v & 0x80) != 0";
         }
     }
 
