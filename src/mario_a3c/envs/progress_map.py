@@ -1,0 +1,154 @@
+"""The map of remaining time: for every place of a stage that was reached, the fewest frames seen from there to its end.
+
+Exploration makes it, environments take it: progress is then time gained towards the flag, which knows pipes, vines,
+mazes and detours without a rule for any of them. A place is a *cell*: a room of a stage, how far its maze is solved,
+and a square of 16 x 16 pixels.
+"""
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mario_a3c.durable_file import write_durably
+from mario_a3c.errors import StorageError
+
+CELL_PIXELS = 16
+NUM_COLUMNS = 4096  # a room's x has 16 bits
+NUM_ROWS = 48  # above the screen, on it, and below it
+# A frame of remaining time counts as much as the pixels that running covers in it (2.5 in the World game).
+PIXELS_PER_FRAME = 2.5
+
+CELL_DTYPE: np.dtype[Any] = np.dtype(
+    [
+        ("level", np.uint8),  # as `games["level"]`: 4 for each world before, 1 for each stage before
+        ("room", np.uint16),  # as `games["room"]`
+        ("maze_passes", np.uint8),
+        ("maze_correct", np.uint8),
+        ("column", np.uint16),  # x / 16; 0 also left of the room
+        ("row", np.uint8),  # y / 16, downward from the top of the screen above
+    ]
+)
+AREA_DTYPE: np.dtype[Any] = np.dtype(
+    [(name, CELL_DTYPE[name]) for name in ("level", "room", "maze_passes", "maze_correct")]
+)
+_AREA_FIELDS = list(AREA_DTYPE.names or ())
+_UNKNOWN = np.uint32(0xFFFFFFFF)
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressMap:
+    """`cells[i]` is `remaining_frames[i]` frames away from the end of its stage. Several stages may be in one map."""
+
+    cells: npt.NDArray[Any]  # [C] CELL_DTYPE, no cell twice
+    remaining_frames: npt.NDArray[np.uint32]  # [C]
+
+    def __post_init__(self) -> None:
+        if self.cells.dtype != CELL_DTYPE or self.cells.shape != self.remaining_frames.shape or self.cells.ndim != 1:
+            raise ValueError(
+                f"a map has one number of frames per cell ({CELL_DTYPE}), got {self.cells.shape} {self.cells.dtype} "
+                f"and {self.remaining_frames.shape} {self.remaining_frames.dtype}"
+            )
+        if len(self.cells) and int(self.cells["row"].max()) >= NUM_ROWS:
+            raise ValueError(f"a cell's row is below {NUM_ROWS}, got {int(self.cells['row'].max())}")
+        if len(self.cells) and int(self.cells["column"].max()) >= NUM_COLUMNS:
+            raise ValueError(f"a cell's column is below {NUM_COLUMNS}, got {int(self.cells['column'].max())}")
+        if (self.remaining_frames == _UNKNOWN).any():
+            raise ValueError(f"no end is {_UNKNOWN} frames away: leave unknown cells out of the map")
+
+    def save(self, path: Path) -> None:
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, cells=self.cells, remaining_frames=self.remaining_frames)
+        write_durably(path, buffer.getvalue())
+
+    @classmethod
+    def load(cls, path: Path) -> "ProgressMap":
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                return cls(file["cells"], file["remaining_frames"].astype(np.uint32))
+        except (OSError, ValueError, KeyError, EOFError) as error:
+            raise StorageError(f"{path} holds no map of remaining time ({error}); explore the stage again") from error
+
+
+def cells_of(games: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The cell of each game of `BatchConsole.games`. Meaningful where `has_control`. [N] CELL_DTYPE"""
+    cells = np.empty(games.shape, CELL_DTYPE)
+    for name in _AREA_FIELDS:
+        cells[name] = games[name]
+    # Left of the room x is about 65,000, a small negative number.
+    cells["column"] = np.maximum(games["x"].astype(np.int16), 0) // CELL_PIXELS
+    y = games["y_screen"].astype(np.int32) * 256 + games["y_on_screen"]
+    cells["row"] = np.minimum(y // CELL_PIXELS, NUM_ROWS - 1)
+    return cells
+
+
+def cell_keys(cells: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
+    """One number per cell, equal where the cells are: for dictionaries and sorting. [N]"""
+    keys: npt.NDArray[np.uint64] = cells["level"].astype(np.uint64)
+    for name, bits in (("room", 16), ("maze_passes", 8), ("maze_correct", 8), ("column", 16), ("row", 8)):
+        keys = (keys << np.uint64(bits)) | cells[name].astype(np.uint64)
+    return keys
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressGrids:
+    """A map made ready to be looked up by index: one grid per area, every square of it filled.
+
+    A square that was never reached has the value of the nearest one that was (counted in squares up, down, left and
+    right; of equally near ones, of the one nearest to the end).
+    """
+
+    areas: npt.NDArray[Any]  # [K] AREA_DTYPE
+    num_columns: npt.NDArray[np.uint32]  # [K]
+    first: npt.NDArray[np.uint32]  # [K]: where the grid of an area begins in `remaining_frames`
+    remaining_frames: npt.NDArray[np.uint32]  # grids of [NUM_ROWS, num_columns], one after another
+
+
+def grids_of(progress_map: ProgressMap) -> ProgressGrids:
+    areas = np.unique(progress_map.cells[_AREA_FIELDS].astype(AREA_DTYPE))
+    grids = []
+    for area in areas:
+        inside = progress_map.cells[_AREA_FIELDS].astype(AREA_DTYPE) == area
+        grids.append(_filled_grid(progress_map.cells[inside], progress_map.remaining_frames[inside]))
+    sizes = np.array([grid.size for grid in grids], np.uint32)
+    return ProgressGrids(
+        areas=areas,
+        num_columns=np.array([grid.shape[1] for grid in grids], np.uint32),
+        first=(np.cumsum(sizes) - sizes).astype(np.uint32),
+        remaining_frames=np.concatenate([grid.ravel() for grid in grids]) if grids else np.zeros(0, np.uint32),
+    )
+
+
+def lookup(grids: ProgressGrids, cells: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Remaining frames of each cell; -1 in an area that the map does not know. The console does the same natively."""
+    found = np.full(cells.shape, -1, np.int64)
+    for index, area in enumerate(grids.areas):
+        inside = cells[_AREA_FIELDS].astype(AREA_DTYPE) == area
+        width = int(grids.num_columns[index])
+        column = np.minimum(cells["column"][inside], width - 1).astype(np.int64)
+        at = int(grids.first[index]) + cells["row"][inside].astype(np.int64) * width + column
+        found[inside] = grids.remaining_frames[at]
+    return found
+
+
+def join_maps(maps: Mapping[Any, ProgressMap]) -> ProgressMap:
+    """One map of several stages', as they are made one by one."""
+    return ProgressMap(
+        np.concatenate([each.cells for each in maps.values()]),
+        np.concatenate([each.remaining_frames for each in maps.values()]).astype(np.uint32),
+    )
+
+
+def _filled_grid(cells: npt.NDArray[Any], remaining: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    """[NUM_ROWS, columns]. Unknown squares take over the best of their neighbours, ring by ring, until none is left."""
+    grid = np.full((NUM_ROWS, int(cells["column"].max()) + 1), _UNKNOWN, np.uint32)
+    grid[cells["row"], cells["column"]] = remaining
+    while (grid == _UNKNOWN).any():
+        padded = np.pad(grid, 1, constant_values=_UNKNOWN)
+        neighbours = (padded[:-2, 1:-1], padded[2:, 1:-1], padded[1:-1, :-2], padded[1:-1, 2:])
+        grid = np.where(grid == _UNKNOWN, np.minimum.reduce(neighbours), grid)
+    return grid

@@ -1,0 +1,107 @@
+"""The map of remaining time: cells, keys, and a grid in which every square has the nearest value."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from mario_a3c.envs.progress_map import (
+    CELL_DTYPE,
+    NUM_ROWS,
+    ProgressMap,
+    cell_keys,
+    cells_of,
+    grids_of,
+    join_maps,
+    lookup,
+)
+from mario_a3c.errors import StorageError
+from mario_a3c.native.game_record import GAME_DTYPE
+
+
+def cells(*rows: tuple[int, ...]) -> npt.NDArray[Any]:
+    return np.array(list(rows), CELL_DTYPE)
+
+
+def random_map(seed: int, level: int = 0) -> ProgressMap:
+    rng = np.random.default_rng(seed)
+    made = np.zeros(300, CELL_DTYPE)
+    made["level"] = level
+    made["room"] = rng.choice([0xA3FC, 0xAEC2], 300)
+    made["maze_passes"] = rng.integers(0, 2, 300)
+    made["column"] = rng.integers(0, 60, 300)
+    made["row"] = rng.integers(0, NUM_ROWS, 300)
+    made = np.unique(made)
+    return ProgressMap(made, rng.integers(0, 5000, len(made)).astype(np.uint32))
+
+
+def test_a_cell_is_room_maze_and_square() -> None:
+    games = np.zeros(3, GAME_DTYPE)
+    games["level"], games["room"] = 31, 0xA3FC
+    games["x"] = [0, 1000, 65_530]
+    games["y_screen"], games["y_on_screen"] = [1, 0, 255], [0xB0, 0xF0, 0xFF]
+    games["maze_passes"], games["maze_correct"] = [0, 2, 0], [0, 1, 0]
+    assert cells_of(games).tolist() == [
+        (31, 0xA3FC, 0, 0, 0, 27),
+        (31, 0xA3FC, 2, 1, 62, 15),
+        (31, 0xA3FC, 0, 0, 0, NUM_ROWS - 1),
+    ]
+
+
+def test_keys_are_equal_where_cells_are() -> None:
+    made = random_map(0).cells
+    keys = cell_keys(np.concatenate([made, made]))
+    assert len(np.unique(keys)) == len(made)
+    for name in CELL_DTYPE.names or ():
+        changed = made.copy()
+        changed[name] ^= 1
+        assert (cell_keys(changed) != cell_keys(made)).all(), name
+
+
+def test_every_square_has_the_value_of_the_nearest_known_one() -> None:
+    progress_map = random_map(1)
+    grids = grids_of(progress_map)
+    asked = np.zeros(500, CELL_DTYPE)
+    rng = np.random.default_rng(2)
+    for name in ("room", "maze_passes"):
+        asked[name] = rng.choice(progress_map.cells[name], 500)
+    asked["column"], asked["row"] = rng.integers(0, 60, 500), rng.integers(0, NUM_ROWS, 500)
+    for cell, found in zip(asked, lookup(grids, asked), strict=True):
+        same = (progress_map.cells["room"] == cell["room"]) & (progress_map.cells["maze_passes"] == cell["maze_passes"])
+        near = progress_map.cells[same]
+        distance = abs(near["column"].astype(int) - int(cell["column"])) + abs(
+            near["row"].astype(int) - int(cell["row"])
+        )
+        assert found == progress_map.remaining_frames[same][distance == distance.min()].min()
+
+
+def test_known_cells_keep_their_value_and_unknown_areas_have_none() -> None:
+    progress_map = random_map(3, level=12)
+    grids = grids_of(progress_map)
+    assert (lookup(grids, progress_map.cells) == progress_map.remaining_frames).all()
+    assert lookup(grids, cells((12, 0x1234, 0, 0, 5, 5), (11, 0xA3FC, 0, 0, 5, 5))).tolist() == [-1, -1]
+
+
+def test_right_of_the_map_the_last_column_counts() -> None:
+    grids = grids_of(ProgressMap(cells((0, 1, 0, 0, 3, 4), (0, 1, 0, 0, 9, 4)), np.array([70, 10], np.uint32)))
+    assert lookup(grids, cells((0, 1, 0, 0, 4000, 4))).tolist() == [10]
+
+
+def test_maps_are_joined_saved_and_read_again(tmp_path: Path) -> None:
+    joined = join_maps({"1-1": random_map(4), "1-2": random_map(5, level=1)})
+    joined.save(tmp_path / "map.npz")
+    again = ProgressMap.load(tmp_path / "map.npz")
+    assert (again.cells == joined.cells).all()
+    assert (again.remaining_frames == joined.remaining_frames).all()
+
+
+def test_what_is_no_map_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "map.npz").write_bytes(b"nothing of the kind")
+    with pytest.raises(StorageError, match="explore the stage again"):
+        ProgressMap.load(tmp_path / "map.npz")
+    with pytest.raises(ValueError, match="one number of frames per cell"):
+        ProgressMap(cells((0, 1, 0, 0, 3, 4)), np.zeros(2, np.uint32))
+    with pytest.raises(ValueError, match="row is below"):
+        ProgressMap(cells((0, 1, 0, 0, 3, NUM_ROWS)), np.zeros(1, np.uint32))
