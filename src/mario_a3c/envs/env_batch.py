@@ -1,0 +1,94 @@
+"""What every batch of environments offers, whatever is played in it: the game, or a small task of the tests."""
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from mario_a3c.stateful import State
+
+Bools = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float32]
+Pixels = npt.NDArray[np.uint8]
+Seeds = int | Sequence[int] | npt.NDArray[np.int64]
+
+
+class EndReason(IntEnum):
+    """Why an episode ended. The last three cut it short: it is `truncated`, and its last state has a value."""
+
+    NONE = 0
+    FLAG = 1
+    DEATH = 2
+    GAME_OVER = 3
+    WARP = 4
+    TIME_LIMIT = 5
+    STALL = 6
+    JAMMED = 7
+
+    def __str__(self) -> str:
+        return "" if self is EndReason.NONE else self.name.lower()
+
+
+EPISODE_DTYPE: np.dtype[Any] = np.dtype(
+    [
+        ("total_reward", np.float32),
+        ("progress", np.float32),  # pixels of new ground, or of time gained
+        ("num_steps", np.uint32),
+        ("num_frames", np.uint32),
+        ("number", np.uint32),  # of this environment's episodes since it was seeded, from 0
+        ("start", np.int32),  # index of the start state; -1 where it was given by hand
+        ("level", np.int32),  # the stage it began in: 4 for each world before it, 1 for each stage before it
+        ("end_reason", np.int32),  # an EndReason
+    ]
+)
+
+
+class EnvBatch(Protocol):
+    """N environments stepped together, into arrays that are made once and written in place:
+
+    | array                | dtype   | shape        | meaning                                                       |
+    | -------------------- | ------- | ------------ | ------------------------------------------------------------- |
+    | `observations`       | uint8   | [N, C, H, W] | the last C frames, the newest last                            |
+    | `rewards`            | float32 | [N]          | of the last step                                              |
+    | `terminated`         | bool    | [N]          | the episode ended by itself: no value beyond                  |
+    | `truncated`          | bool    | [N]          | it was cut short: bootstrap from `final_observations`         |
+    | `final_observations` | uint8   | [N, C, H, W] | where it ended, the last observation of that episode          |
+    | `episodes`           | record  | [N]          | EPISODE_DTYPE: the running episode                            |
+    | `final_episodes`     | record  | [N]          | where it ended, the episode that did                          |
+
+    An episode that ends is followed by the next in the same step: `observations` then shows the beginning of the new
+    one, all C frames of it the first. Actions are integers in [0, num_actions).
+    """
+
+    num_envs: int
+    num_actions: int
+    observations: Pixels
+    rewards: Floats
+    terminated: Bools
+    truncated: Bools
+    final_observations: Pixels
+    episodes: npt.NDArray[Any]
+    final_episodes: npt.NDArray[Any]
+
+    def reset(self, *, seed: Seeds | None = None, mask: Bools | None = None) -> None:
+        """Begins new episodes, everywhere or where `mask` holds.
+
+        `seed` is one per environment; a single one, s, means s, s + 1, s + 2... Seeding starts the count of episodes
+        again; without it the next episode follows.
+        """
+        ...
+
+    def step(self, actions: npt.NDArray[Any], observations: Pixels | None = None) -> None:
+        """One step of every environment. `observations` is written instead of `self.observations` where it is given.
+
+        With single frames (C = 1) its shape may also be [N, H, W].
+        """
+        ...
+
+    def state(self) -> State: ...
+
+    def restore(self, state: State) -> None: ...
+
+    def close(self) -> None: ...
