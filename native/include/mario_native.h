@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MARIO_ABI_VERSION 5
+#define MARIO_ABI_VERSION 6
 #define MARIO_API __attribute__((visibility("default")))
 
 #ifdef __cplusplus
@@ -225,6 +225,105 @@ MARIO_API int32_t mario_batch_load(mario_batch* batch, uint32_t console, const u
  * batch is destroyed. */
 MARIO_API uint8_t* mario_batch_ram(mario_batch* batch, uint32_t console);
 MARIO_API uint32_t mario_batch_num_threads(const mario_batch* batch); /* as really used */
+
+/* Environments: episodes on the consoles of a batch, one environment per console. A step holds an action for the batch's frame_skip
+ * frames, and an episode that ends is followed by the next in the same step. What is drawn at random depends on the environment's
+ * seed, the number of its episode and the step in it, and on nothing else.
+ */
+typedef struct mario_envs mario_envs;
+
+typedef enum mario_end_reason {
+    MARIO_END_NONE = 0,
+    MARIO_END_FLAG = 1, /* or the axe */
+    MARIO_END_DEATH = 2,
+    MARIO_END_GAME_OVER = 3,
+    MARIO_END_WARP = 4,       /* left the stage without its flag */
+    MARIO_END_TIME_LIMIT = 5, /* from here on the episode was cut short */
+    MARIO_END_STALL = 6,
+    MARIO_END_JAMMED = 7
+} mario_end_reason;
+
+typedef struct mario_env_rules {
+    double sticky;            /* probability that a step repeats the previous action */
+    float progress_reward;    /* per pixel */
+    float step_penalty;       /* per step */
+    float flag_bonus;
+    float failure_penalty;    /* for a lost life, or a warp */
+    float score_reward;       /* per point of the game's score */
+    uint32_t is_classic;      /* 1: rewards and ends of gym-super-mario-bros; the five above are not used */
+    uint32_t num_actions;     /* at most 256 */
+    uint32_t frame_stack;     /* frames in an observation, 1 to 16 */
+    uint32_t max_episode_steps; /* 0: no limit */
+    uint32_t stall_steps;     /* without progress, after which an episode is cut; 0: no limit */
+    uint32_t noop_max;        /* episodes begin with 0 to this many idle frames */
+    uint32_t one_life;        /* 1: a lost life ends the episode; 0: only the end of the game does */
+    uint32_t one_stage;       /* 1: the flag ends the episode; 0: only that of last_level does */
+    uint32_t last_level;      /* of the cartridge, counted as mario_game.level */
+    uint32_t skip_idle;       /* 1: a step goes on, without buttons, until the player has control again */
+    uint32_t cycles_starts;   /* 1: environment e begins its episode k at start e + k; 0: starts are drawn by weight */
+    uint32_t first_env;       /* number of the first environment, where others are stepped elsewhere */
+    uint32_t augment_shift;   /* pixels */
+    uint32_t augment_brightness;
+    uint32_t augment_noise;
+} mario_env_rules;
+
+typedef struct mario_episode {
+    float total_reward;
+    float progress;      /* pixels of new ground, or of time gained */
+    uint32_t num_steps;
+    uint32_t num_frames;
+    uint32_t number;     /* of the environment's episodes since it was seeded, from 0 */
+    int32_t start;       /* where it began; -1: where the console stood */
+    int32_t level;       /* the stage it began in, as mario_game.level */
+    int32_t end_reason;  /* a mario_end_reason */
+} mario_episode;
+
+/* One area of the map of remaining time: rows of 48 squares from the top of the screen above to the end of the one below, of
+ * num_columns squares of 16 pixels each, beginning at number `first` of the map's numbers. */
+typedef struct mario_map_area {
+    uint32_t num_columns;
+    uint32_t first;
+    uint16_t room; /* these four as in mario_game */
+    uint8_t level;
+    uint8_t maze_passes;
+    uint8_t maze_correct;
+} mario_map_area;
+
+MARIO_API size_t mario_env_rules_bytes(void); /* sizeof(mario_env_rules) as compiled */
+MARIO_API size_t mario_episode_bytes(void);   /* sizeof(mario_episode) as compiled */
+MARIO_API size_t mario_map_area_bytes(void);  /* sizeof(mario_map_area) as compiled */
+
+/* Copies rules and buttons (num_actions bytes). The batch stays the caller's and must outlive the environments; between their calls
+ * it may be used as before. On failure *envs stays as it was. */
+MARIO_API int32_t mario_envs_create(mario_batch* batch, const mario_env_rules* rules, const uint8_t* action_buttons, mario_envs** envs);
+MARIO_API void mario_envs_destroy(mario_envs* envs); /* NULL is allowed */
+
+/* Where episodes begin: snapshots of the batch, and how often each is drawn (1 each, until weights are set). */
+MARIO_API int32_t mario_envs_set_starts(mario_envs* envs, const uint32_t* snapshots, uint32_t num_starts);
+MARIO_API int32_t mario_envs_set_weights(mario_envs* envs, const double* weights, uint32_t num_starts);
+/* Progress is measured by this map from the next episode on; without areas, by position again. */
+MARIO_API int32_t mario_envs_set_map(mario_envs* envs, const mario_map_area* areas, uint32_t num_areas,
+                                     const uint32_t* remaining_frames, uint32_t num_remaining);
+
+/* Begins new episodes where mask is not 0 (NULL: everywhere), with seeds where they are given, at the starts that are given (-1: drawn;
+ * -2: where the console stands). Then writes one row per environment, also of the others, into each array that is not NULL. */
+MARIO_API int32_t mario_envs_reset(mario_envs* envs, const uint8_t* mask, const uint64_t* seeds, const int32_t* starts,
+                                   uint8_t* observations, mario_game* games, mario_episode* episodes);
+/* One step of every environment. Arrays that are NULL are left out; rows of the final ones are written where an episode ended, the
+ * others then show the beginning of the next. Observations are frame_stack views of the batch, the newest last. On failure nothing
+ * has changed. */
+MARIO_API int32_t mario_envs_step(mario_envs* envs, const int64_t* actions, uint8_t* observations, float* rewards, uint8_t* terminated,
+                                  uint8_t* truncated, mario_game* games, mario_episode* episodes, uint8_t* final_observations,
+                                  mario_game* final_games, mario_episode* final_episodes);
+
+/* What an environment remembers beside its console, which the batch saves. Equal configs only. */
+MARIO_API size_t mario_envs_state_bytes(const mario_envs* envs);
+MARIO_API int32_t mario_envs_save(const mario_envs* envs, uint32_t env, uint8_t* state, size_t state_bytes);
+MARIO_API int32_t mario_envs_load(mario_envs* envs, uint32_t env, const uint8_t* state, size_t state_bytes);
+
+/* Another view of a console of the batch, as mario_console_observe. */
+MARIO_API int32_t mario_batch_observe(const mario_batch* batch, uint32_t console, const mario_view* view, uint8_t* out,
+                                      size_t out_bytes);
 
 #ifdef __cplusplus
 }

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <stdexcept>
 
-#include "batch/batch.h"
+#include "boundary_batch.h"
 #include "boundary_guard.h"
 #include "mario_native.h"
 #include "recompiler/engine.h"
@@ -11,10 +11,6 @@
 using mario::batch::Batch;
 using mario::batch::BatchConfig;
 using mario::batch::StepFlags;
-
-struct mario_batch {
-    Batch batch;
-};
 
 static_assert(sizeof(mario_step_flags) == sizeof(StepFlags) && offsetof(mario_step_flags, is_jammed) == offsetof(StepFlags, is_jammed),
               "the caller's array is written as the batch's own");

@@ -55,20 +55,30 @@ void Batch::step(const nes::Buttons* buttons, const std::int32_t* snapshots, con
 }
 
 void Batch::step_one(const Step& step, unsigned thread, unsigned index) noexcept {
-    nes::Console& console = consoles_[index];
     const bool is_reset = step.snapshots && step.snapshots[index] >= 0;
-    if (is_reset) copy_console(console, snapshots_[static_cast<unsigned>(step.snapshots[index])], board_);
-    const std::uint64_t lag_frames = console.lag_frames;
-    const bool takes_maximum = config_.takes_maximum && !is_reset && step.outputs.observations;
+    if (is_reset) restore(index, static_cast<unsigned>(step.snapshots[index]));
+    const std::uint64_t lag_frames = consoles_[index].lag_frames;
+    std::uint8_t* const observations = step.outputs.observations;
+    run(thread, index, step.buttons[index], is_reset ? 0 : config_.frame_skip,
+        observations ? observations + index * camera_.out_bytes() : nullptr);
+    report(step, index, consoles_[index].lag_frames - lag_frames);
+}
+
+void Batch::restore(unsigned index, unsigned snapshot) noexcept { copy_console(consoles_[index], snapshots_[snapshot], board_); }
+
+void Batch::run(unsigned thread, unsigned index, nes::Buttons buttons, unsigned num_frames, std::uint8_t* observation) noexcept {
+    nes::Console& console = consoles_[index];
+    const bool takes_maximum = config_.takes_maximum && num_frames > 0 && observation;
     std::uint8_t* const exposure = takes_maximum ? exposures_.data() + thread * camera_.exposure_bytes() : nullptr;
-    for (unsigned frame = is_reset ? config_.frame_skip : 0; frame < config_.frame_skip; ++frame) {
-        if (exposure && frame + 1 == config_.frame_skip) camera_.expose(console, board_, exposure);
-        console.run_frame(board_, step.buttons[index], nes::IdleLoops::skipped, engine_.get());
+    for (unsigned frame = 0; frame < num_frames; ++frame) {
+        if (exposure && frame + 1 == num_frames) camera_.expose(console, board_, exposure);
+        console.run_frame(board_, buttons, nes::IdleLoops::skipped, engine_.get());
     }
-    if (step.outputs.observations) {
-        camera_.draw(console, board_, step.outputs.observations + index * camera_.out_bytes(), exposure);
-    }
-    report(step, index, console.lag_frames - lag_frames);
+    if (observation) camera_.draw(console, board_, observation, exposure);
+}
+
+void Batch::draw(unsigned index, std::uint8_t* observation) const noexcept {
+    camera_.draw(consoles_[index], board_, observation);
 }
 
 void Batch::report(const Step& step, unsigned index, std::uint64_t lag_frames) noexcept {

@@ -51,6 +51,14 @@ public:
     /// run. Then writes the outputs. `snapshots` may be null. An index out of range throws before anything changes.
     void step(const nes::Buttons* buttons, const std::int32_t* snapshots, const StepOutputs& outputs);
 
+    /// Parts of a step, for work that is more than one: for_each calls work(context, thread, index) for every console, on all threads;
+    /// the work may then use restore(), run() and draw() on its own console. A snapshot's index is the caller's to check.
+    void for_each(ThreadPool::Work work, void* context) noexcept { pool_.run(work, context, config_.num_consoles); }
+    void restore(unsigned index, unsigned snapshot) noexcept;
+    /// Runs frames and, unless `observation` is null, draws the last one.
+    void run(unsigned thread, unsigned index, nes::Buttons buttons, unsigned num_frames, std::uint8_t* observation) noexcept;
+    void draw(unsigned index, std::uint8_t* observation) const noexcept;
+
     /// Who runs the frames from the next step on; null is the interpreter. The states are the same.
     void set_engine(std::shared_ptr<const recompiler::Program> engine) { engine_ = std::move(engine); }
 
@@ -67,6 +75,7 @@ public:
     [[nodiscard]] const nes::Board& board() const { return board_; }
     [[nodiscard]] const picture::Camera& camera() const { return camera_; }
     [[nodiscard]] std::size_t ram_bytes() const;
+    [[nodiscard]] bool has_snapshot(unsigned index) const { return index < snapshots_.size() && is_snapshot_set_[index]; }
     [[nodiscard]] unsigned num_threads() const { return pool_.num_threads(); }
 
 private:

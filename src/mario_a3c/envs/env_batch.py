@@ -1,13 +1,15 @@
 """What every batch of environments offers, whatever is played in it: the game, or a small task of the tests."""
 
 from collections.abc import Sequence
-from enum import IntEnum
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from mario_a3c.native.bindings import EndReason, EpisodeRecord
 from mario_a3c.stateful import State
+
+__all__ = ["EPISODE_DTYPE", "Bools", "EndReason", "EnvBatch", "Floats", "Pixels", "Seeds"]
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
@@ -15,34 +17,9 @@ Pixels = npt.NDArray[np.uint8]
 Seeds = int | Sequence[int] | npt.NDArray[np.int64]
 
 
-class EndReason(IntEnum):
-    """Why an episode ended. The last three cut it short: it is `truncated`, and its last state has a value."""
-
-    NONE = 0
-    FLAG = 1
-    DEATH = 2
-    GAME_OVER = 3
-    WARP = 4
-    TIME_LIMIT = 5
-    STALL = 6
-    JAMMED = 7
-
-    def __str__(self) -> str:
-        return "" if self is EndReason.NONE else self.name.lower()
-
-
-EPISODE_DTYPE: np.dtype[Any] = np.dtype(
-    [
-        ("total_reward", np.float32),
-        ("progress", np.float32),  # pixels of new ground, or of time gained
-        ("num_steps", np.uint32),
-        ("num_frames", np.uint32),
-        ("number", np.uint32),  # of this environment's episodes since it was seeded, from 0
-        ("start", np.int32),  # index of the start state; -1 where it was given by hand
-        ("level", np.int32),  # the stage it began in: 4 for each world before it, 1 for each stage before it
-        ("end_reason", np.int32),  # an EndReason
-    ]
-)
+EPISODE_DTYPE: np.dtype[Any] = np.dtype(EpisodeRecord)
+"""`mario_episode` of the console's header: total_reward, progress, num_steps, num_frames, number, start, level,
+end_reason (an EndReason)."""
 
 
 class EnvBatch(Protocol):

@@ -82,10 +82,10 @@ class BatchConsole(EngineUser):
             ),
             self._library.mario_batch_destroy,
         )
-        self._address = self._handle.address
+        self.address = self._handle.address
         self._start_engine(engine, self.rom.cartridge, cache)
         self._copy = self._library.mario_batch_copy
-        self.num_threads = int(self._library.mario_batch_num_threads(self._address))
+        self.num_threads = int(self._library.mario_batch_num_threads(self.address))
         self.buttons = np.zeros(num_consoles, np.uint8)
         self.snapshots = np.full(num_consoles, NO_SNAPSHOT, np.int32)
         self.observations = np.zeros((num_consoles, *self.view.shape), np.uint8)
@@ -95,7 +95,7 @@ class BatchConsole(EngineUser):
         self.is_jammed: npt.NDArray[np.uint32] = flags["is_jammed"]
         self.games = np.zeros(num_consoles, GAME_DTYPE)
         # Asking an array for its address takes microseconds, so it is done once.
-        self._inputs = (self._address, self.buttons.ctypes.data, self.snapshots.ctypes.data)
+        self._inputs = (self.address, self.buttons.ctypes.data, self.snapshots.ctypes.data)
         self._observations = self.observations.ctypes.data
         self._outputs = (self.ram.ctypes.data, flags.ctypes.data, self.games.ctypes.data)
         self._flags = flags
@@ -119,36 +119,47 @@ class BatchConsole(EngineUser):
 
     def set_snapshot(self, snapshot: int, state: bytes) -> None:
         """Keeps a saved state as the place that `snapshots` names."""
-        check(self._library, self._library.mario_batch_set_snapshot(self._address, snapshot, state, len(state)))
+        check(self._library, self._library.mario_batch_set_snapshot(self.address, snapshot, state, len(state)))
 
     def take_snapshot(self, snapshot: int, console: int) -> None:
         """Keeps a console's present state as the place that `snapshots` names."""
-        check(self._library, self._library.mario_batch_take_snapshot(self._address, snapshot, console))
+        check(self._library, self._library.mario_batch_take_snapshot(self.address, snapshot, console))
 
     def copy(self, *, to: int, source: int) -> None:
         """Makes one console's state another's."""
-        status = self._copy(self._address, to, source)
+        status = self._copy(self.address, to, source)
         if status:  # asked here as well: the call to check() would double the time this takes
             check(self._library, status)
 
     def save(self, console: int) -> bytes:
         state = ctypes.create_string_buffer(self._library.mario_state_bytes())
-        check(self._library, self._library.mario_batch_save(self._address, console, state, len(state)))
+        check(self._library, self._library.mario_batch_save(self.address, console, state, len(state)))
         return state.raw
 
     def load(self, console: int, state: bytes) -> None:
         """Continues one console from a saved state. SaveStateError leaves it as it was."""
-        check(self._library, self._library.mario_batch_load(self._address, console, state, len(state)))
+        check(self._library, self._library.mario_batch_load(self.address, console, state, len(state)))
 
     def ram_of(self, console: int) -> npt.NDArray[np.uint8]:
         """One console's own 2,048 bytes, to be read and written between steps."""
-        address = self._library.mario_batch_ram(self._address, console)
+        address = self._library.mario_batch_ram(self.address, console)
         if address is None:
             raise IndexError(f"console {console} of {self.num_consoles}")
         return memory_of(self._handle, address, RAM_BYTES)
 
+    def observe(self, console: int, view: View) -> npt.NDArray[np.uint8]:
+        """Another view of the last frame of one console, of that view's shape."""
+        picture = np.empty(view.shape, np.uint8)
+        record = view.as_record()
+        in_range("console", console, 0, self.num_consoles - 1)
+        status = self._library.mario_batch_observe(
+            self.address, console, ctypes.byref(record), picture.ctypes.data, picture.nbytes
+        )
+        check(self._library, status)
+        return picture
+
     def _give_engine(self, path: bytes | None) -> int:
-        return int(self._library.mario_batch_set_engine(self._address, path))
+        return int(self._library.mario_batch_set_engine(self.address, path))
 
     def _check_target(self, observations: npt.NDArray[Any]) -> None:
         expected = self.observations

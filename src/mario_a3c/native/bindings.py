@@ -5,11 +5,24 @@ asking an array for its address costs more than the call.
 """
 
 import ctypes
-from ctypes import POINTER, c_bool, c_char_p, c_int32, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    c_bool,
+    c_char_p,
+    c_double,
+    c_float,
+    c_int32,
+    c_size_t,
+    c_uint8,
+    c_uint16,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
 from enum import IntEnum
 from typing import Any
 
-ABI_VERSION = 5
+ABI_VERSION = 6
 
 
 class Status(IntEnum):
@@ -19,6 +32,22 @@ class Status(IntEnum):
     BAD_STATE = 3
     BAD_ARGUMENT = 4
     BAD_ENGINE = 5
+
+
+class EndReason(IntEnum):
+    """`mario_end_reason`: why an episode ended. From TIME_LIMIT on it was cut short: its last state has a value."""
+
+    NONE = 0
+    FLAG = 1
+    DEATH = 2
+    GAME_OVER = 3
+    WARP = 4
+    TIME_LIMIT = 5
+    STALL = 6
+    JAMMED = 7
+
+    def __str__(self) -> str:
+        return "" if self is EndReason.NONE else self.name.lower()
 
 
 class CartridgeInfo(ctypes.Structure):
@@ -135,6 +164,62 @@ class GameRecord(ctypes.Structure):
     )
 
 
+class EnvRules(ctypes.Structure):
+    """`mario_env_rules`."""
+
+    _fields_ = (
+        ("sticky", c_double),
+        ("progress_reward", c_float),
+        ("step_penalty", c_float),
+        ("flag_bonus", c_float),
+        ("failure_penalty", c_float),
+        ("score_reward", c_float),
+        ("is_classic", c_uint32),
+        ("num_actions", c_uint32),
+        ("frame_stack", c_uint32),
+        ("max_episode_steps", c_uint32),
+        ("stall_steps", c_uint32),
+        ("noop_max", c_uint32),
+        ("one_life", c_uint32),
+        ("one_stage", c_uint32),
+        ("last_level", c_uint32),
+        ("skip_idle", c_uint32),
+        ("cycles_starts", c_uint32),
+        ("first_env", c_uint32),
+        ("augment_shift", c_uint32),
+        ("augment_brightness", c_uint32),
+        ("augment_noise", c_uint32),
+    )
+
+
+class EpisodeRecord(ctypes.Structure):
+    """`mario_episode`; the header says what each field means."""
+
+    _fields_ = (
+        ("total_reward", c_float),
+        ("progress", c_float),
+        ("num_steps", c_uint32),
+        ("num_frames", c_uint32),
+        ("number", c_uint32),
+        ("start", c_int32),
+        ("level", c_int32),
+        ("end_reason", c_int32),
+    )
+
+
+class MapAreaRecord(ctypes.Structure):
+    """`mario_map_area`."""
+
+    _fields_ = (
+        ("num_columns", c_uint32),
+        ("first", c_uint32),
+        ("room", c_uint16),
+        ("level", c_uint8),
+        ("maze_passes", c_uint8),
+        ("maze_correct", c_uint8),
+    )
+
+
 # The size of each record is compared with the library's before anything else is called.
 RECORDS: dict[str, type[ctypes.Structure]] = {
     "mario_cartridge_info_bytes": CartridgeInfo,
@@ -143,6 +228,9 @@ RECORDS: dict[str, type[ctypes.Structure]] = {
     "mario_batch_config_bytes": BatchRecord,
     "mario_step_flags_bytes": StepFlags,
     "mario_game_bytes": GameRecord,
+    "mario_env_rules_bytes": EnvRules,
+    "mario_episode_bytes": EpisodeRecord,
+    "mario_map_area_bytes": MapAreaRecord,
 }
 
 # Result, then arguments.
@@ -188,4 +276,18 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "mario_batch_load": (c_int32, [c_void_p, c_uint32, c_char_p, c_size_t]),
     "mario_batch_ram": (c_void_p, [c_void_p, c_uint32]),
     "mario_batch_num_threads": (c_uint32, [c_void_p]),
+    "mario_env_rules_bytes": (c_size_t, []),
+    "mario_episode_bytes": (c_size_t, []),
+    "mario_map_area_bytes": (c_size_t, []),
+    "mario_envs_create": (c_int32, [c_void_p, POINTER(EnvRules), c_void_p, POINTER(c_void_p)]),
+    "mario_envs_destroy": (None, [c_void_p]),
+    "mario_envs_set_starts": (c_int32, [c_void_p, c_void_p, c_uint32]),
+    "mario_envs_set_weights": (c_int32, [c_void_p, c_void_p, c_uint32]),
+    "mario_envs_set_map": (c_int32, [c_void_p, c_void_p, c_uint32, c_void_p, c_uint32]),
+    "mario_envs_reset": (c_int32, [c_void_p] * 7),
+    "mario_envs_step": (c_int32, [c_void_p] * 11),
+    "mario_envs_state_bytes": (c_size_t, [c_void_p]),
+    "mario_envs_save": (c_int32, [c_void_p, c_uint32, c_void_p, c_size_t]),
+    "mario_envs_load": (c_int32, [c_void_p, c_uint32, c_char_p, c_size_t]),
+    "mario_batch_observe": (c_int32, [c_void_p, c_uint32, POINTER(ViewRecord), c_void_p, c_size_t]),
 }

@@ -7,15 +7,18 @@ from typing import Any
 
 import pytest
 
-from mario_a3c.native.bindings import ABI_VERSION, RECORDS, SIGNATURES, Status
+from mario_a3c.native.bindings import ABI_VERSION, RECORDS, SIGNATURES, EndReason, Status
 
 POINTERS = (ctypes.c_void_p, ctypes.c_char_p)
-INTEGERS = {
+TYPES = {
+    "float": ctypes.c_float,
+    "double": ctypes.c_double,
     "bool": ctypes.c_bool,
     "uint8_t": ctypes.c_uint8,
     "uint16_t": ctypes.c_uint16,
     "uint32_t": ctypes.c_uint32,
     "int32_t": ctypes.c_int32,
+    "int64_t": ctypes.c_int64,
     "uint64_t": ctypes.c_uint64,
     "size_t": ctypes.c_size_t,
     "void": None,
@@ -48,7 +51,7 @@ def declared_record(header: str, name: str) -> list[tuple[str, str]]:
 def is_same_type(written: str, bound: Any) -> bool:
     if "*" in written:
         return bound in POINTERS or issubclass(bound, ctypes._Pointer)
-    return INTEGERS[written.removeprefix("const ")] is bound
+    return TYPES[written.removeprefix("const ")] is bound
 
 
 def test_every_function_is_bound_with_its_own_types(header: str) -> None:
@@ -64,18 +67,22 @@ def test_every_function_is_bound_with_its_own_types(header: str) -> None:
 
 def test_every_record_has_the_same_fields_in_the_same_order(header: str) -> None:
     records = {name.removesuffix("_bytes"): record for name, record in RECORDS.items()}
-    sizes = {name for name in declared_functions(header) if name.endswith("_bytes")} - {"mario_state_bytes"}
+    sizes = {name for name in declared_functions(header) if name.endswith("_bytes")} - {
+        "mario_state_bytes",
+        "mario_envs_state_bytes",
+    }
     assert sizes == RECORDS.keys()
     for name, record in records.items():
         fields = [(field, kind) for field, kind in declared_record(header, name)]
         bound = [(field, kind) for field, kind, *_ in record._fields_]
         assert [field for field, _ in fields] == [field for field, _ in bound], name
         for (field, written), (_, kind) in zip(fields, bound, strict=True):
-            expected = records[written] if written in records else INTEGERS[written]
+            expected = records[written] if written in records else TYPES[written]
             assert kind is expected, f"{name}.{field}"
 
 
 def test_version_and_status_codes_are_the_header_s(header: str) -> None:
     assert re.findall(r"#define MARIO_ABI_VERSION (\d+)", header) == [str(ABI_VERSION)]
     codes = {name: int(value) for name, value in re.findall(r"MARIO_(\w+) = (\d+)", header)}
-    assert codes == {status.name: status.value for status in Status}
+    ends = {f"END_{reason.name}": reason.value for reason in EndReason}
+    assert codes == {**{status.name: status.value for status in Status}, **ends}

@@ -1,0 +1,333 @@
+#include "envs/environments.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+#include "smb/game.h"
+
+namespace mario::envs {
+namespace {
+
+// The longest way back to control, through a lost life and the screens behind it, takes some 600 frames.
+constexpr unsigned max_idle_frames = 2000;
+constexpr unsigned max_frame_stack = 16;
+// What gym-super-mario-bros pays: pixels and ticks of a frame, and 25 off for a death, all within 15.
+constexpr int classic_max_walk = 5;
+constexpr float classic_death = -25.0F, classic_limit = 15.0F;
+
+void expect(bool holds, const std::string& complaint) {
+    if (!holds) throw std::invalid_argument(complaint);
+}
+
+mario_env_rules checked(mario_env_rules rules) {
+    expect(rules.frame_stack >= 1 && rules.frame_stack <= max_frame_stack, "an observation has 1 to 16 frames");
+    expect(rules.num_actions >= 1 && rules.num_actions <= 256, "there are 1 to 256 actions");
+    expect(rules.sticky >= 0.0 && rules.sticky < 1.0, "the probability of a sticky action is in [0, 1)");
+    expect(rules.augment_shift <= 32 && rules.augment_brightness <= 255 && rules.augment_noise <= 127,
+           "pictures shift by at most 32 pixels, brighten by at most 255, and have noise of at most 127");
+    return rules;
+}
+
+float classic_reward(Environment& environment, const mario_game& game) {
+    const int walk = game.x - environment.classic_x, ticks = game.clock - environment.classic_clock;
+    environment.classic_x = game.x;
+    environment.classic_clock = game.clock;
+    const float reward = static_cast<float>(std::abs(walk) > classic_max_walk ? 0 : walk) + static_cast<float>(std::min(ticks, 0)) +
+                         (game.is_dying || game.is_dead ? classic_death : 0.0F);
+    return std::clamp(reward, -classic_limit, classic_limit);
+}
+
+bool is_truncation(mario_end_reason reason) { return reason >= MARIO_END_TIME_LIMIT; }
+
+}  // namespace
+
+struct Environments::Work {
+    Environments* environments;
+    const std::int64_t* actions;
+    const std::uint8_t* mask;
+    const std::uint64_t* seeds;
+    const std::int32_t* starts;
+    Outputs outputs;
+};
+
+/// One step of one environment.
+struct Environments::Outcome {
+    mario_game game{};
+    std::uint32_t num_frames = 0, num_idle = 0;
+    unsigned num_flags = 0, num_lives_lost = 0;
+    float reward = 0.0F;
+    mario_end_reason end = MARIO_END_NONE;
+
+    /// Reads the game after some of the step's frames. What lasts for many frames counts once.
+    void look(const nes::Console& console, Environment& environment) noexcept {
+        game = smb::read_game(console.ram);
+        num_lives_lost += game.is_losing_life && !environment.is_losing_life;
+        environment.is_losing_life = game.is_losing_life;
+        if (game.is_stage_clear && environment.cleared_level != game.level) {
+            ++num_flags;
+            environment.cleared_level = game.level;
+        }
+    }
+};
+
+Environments::Environments(batch::Batch& batch, const mario_env_rules& rules, std::span<const std::uint8_t> action_buttons)
+    : batch_(batch), rules_(checked(rules)), action_buttons_(action_buttons.begin(), action_buttons.end()),
+      frame_bytes_(batch.camera().out_bytes()), environments_(batch.config().num_consoles),
+      frames_(stack_bytes() * batch.config().num_consoles) {
+    expect(batch.camera().view().format == picture::Format::grey, "environments show grey pictures");
+    expect(action_buttons_.size() == rules_.num_actions, "each action has its buttons");
+}
+
+void Environments::set_starts(std::span<const std::uint32_t> snapshots) {
+    expect(!snapshots.empty(), "episodes need a start");
+    for (const std::uint32_t snapshot : snapshots) {
+        expect(batch_.has_snapshot(snapshot), "snapshot " + std::to_string(snapshot) + " was never set");
+    }
+    starts_.assign(snapshots.begin(), snapshots.end());
+    cumulative_weights_.clear();
+    if (rules_.cycles_starts == 0) set_weights(std::vector<double>(starts_.size(), 1.0));
+}
+
+void Environments::set_weights(std::span<const double> weights) {
+    expect(weights.size() == starts_.size(), "each start has a weight");
+    double sum = 0.0;
+    std::vector<double> cumulative;
+    for (const double weight : weights) {
+        expect(std::isfinite(weight) && weight >= 0.0, "a weight is a number, 0 or more");
+        cumulative.push_back(sum += weight);
+    }
+    expect(sum > 0.0 && std::isfinite(sum), "some start needs a weight above 0");
+    cumulative_weights_ = std::move(cumulative);
+}
+
+void Environments::reset(const std::uint8_t* mask, const std::uint64_t* seeds, const std::int32_t* starts, const Outputs& outputs) {
+    expect(!starts_.empty(), "episodes need a start");
+    for (unsigned i = 0; starts && i < environments_.size(); ++i) {
+        expect(starts[i] >= begin_here && starts[i] < static_cast<std::int32_t>(starts_.size()),
+               "there is no start " + std::to_string(starts[i]));
+    }
+    Work work{this, nullptr, mask, seeds, starts, outputs};
+    batch_.for_each([](void* context, unsigned thread, unsigned index) noexcept {
+        const Work& mine = *static_cast<Work*>(context);
+        mine.environments->reset_one(mine, thread, index);
+    }, &work);
+}
+
+void Environments::reset_one(const Work& work, unsigned thread, unsigned index) noexcept {
+    Environment& environment = environments_[index];
+    if (!work.mask || work.mask[index]) {
+        ++environment.episode.number;
+        if (work.seeds) {
+            environment.seed = work.seeds[index];
+            environment.episode.number = 0;
+        }
+        begin(environment, thread, index, work.starts ? work.starts[index] : begin_drawn);
+    }
+    if (work.outputs.observations) write_stack(environment, index, work.outputs.observations);
+    if (work.outputs.games) work.outputs.games[index] = smb::read_game(batch_.console(index).ram);
+    if (work.outputs.episodes) work.outputs.episodes[index] = environment.episode;
+}
+
+void Environments::step(const std::int64_t* actions, const Outputs& outputs) {
+    for (unsigned i = 0; i < environments_.size(); ++i) {
+        expect(actions[i] >= 0 && actions[i] < static_cast<std::int64_t>(rules_.num_actions),
+               "action " + std::to_string(actions[i]) + " of environment " + std::to_string(i) + " is not in [0, " +
+                   std::to_string(rules_.num_actions) + ")");
+    }
+    Work work{this, actions, nullptr, nullptr, nullptr, outputs};
+    batch_.for_each([](void* context, unsigned thread, unsigned index) noexcept {
+        const Work& mine = *static_cast<Work*>(context);
+        mine.environments->step_one(mine, thread, index);
+    }, &work);
+}
+
+void Environments::step_one(const Work& work, unsigned thread, unsigned index) noexcept {
+    Environment& environment = environments_[index];
+    const bool is_stuck = rules_.sticky > 0.0 && draw_of(environment).uniform(Purpose::sticky) < rules_.sticky;
+    if (!is_stuck) environment.last_action = static_cast<std::uint8_t>(work.actions[index]);
+    Outcome outcome;
+    environment.newest = static_cast<std::uint8_t>((environment.newest + 1u) % rules_.frame_stack);
+    play(outcome, environment, thread, index, action_buttons_[environment.last_action]);
+    settle(outcome, environment, batch_.console(index).is_jammed());
+    show(environment, index, false);
+
+    const Outputs& outputs = work.outputs;
+    if (outputs.rewards) outputs.rewards[index] = outcome.reward;
+    if (outputs.terminated) outputs.terminated[index] = outcome.end != MARIO_END_NONE && !is_truncation(outcome.end);
+    if (outputs.truncated) outputs.truncated[index] = is_truncation(outcome.end);
+    if (outcome.end != MARIO_END_NONE) {
+        if (outputs.final_observations) write_stack(environment, index, outputs.final_observations);
+        if (outputs.final_games) outputs.final_games[index] = outcome.game;
+        if (outputs.final_episodes) outputs.final_episodes[index] = environment.episode;
+        ++environment.episode.number;
+        begin(environment, thread, index, begin_drawn);
+        outcome.game = smb::read_game(batch_.console(index).ram);
+    }
+    if (outputs.observations) write_stack(environment, index, outputs.observations);
+    if (outputs.games) outputs.games[index] = outcome.game;
+    if (outputs.episodes) outputs.episodes[index] = environment.episode;
+}
+
+/// Runs the frames of a step, and on to where the agent has control again.
+void Environments::play(Outcome& outcome, Environment& environment, unsigned thread, unsigned index, std::uint8_t buttons) noexcept {
+    if (rules_.is_classic) {
+        play_classic(outcome, environment, thread, index, buttons);
+    } else {
+        outcome.num_frames = batch_.config().frame_skip;
+        batch_.run(thread, index, buttons, outcome.num_frames, frame_at(index, environment.newest));
+        outcome.look(batch_.console(index), environment);
+    }
+    outcome.end = end_of(environment, outcome.game);
+    if (rules_.skip_idle && outcome.end == MARIO_END_NONE && !outcome.game.has_control) skip_idle(outcome, environment, thread, index);
+}
+
+/// Frame by frame, because the classic reward is one of frames.
+void Environments::play_classic(Outcome& outcome, Environment& environment, unsigned thread, unsigned index,
+                                std::uint8_t buttons) noexcept {
+    const unsigned frame_skip = batch_.config().frame_skip;
+    std::uint8_t* const frame = frame_at(index, environment.newest);
+    bool is_over = false;
+    while (outcome.num_frames < frame_skip && !is_over) {
+        ++outcome.num_frames;
+        batch_.run(thread, index, buttons, 1, outcome.num_frames == frame_skip ? frame : nullptr);
+        outcome.look(batch_.console(index), environment);
+        outcome.reward += classic_reward(environment, outcome.game);
+        is_over = end_of(environment, outcome.game) != MARIO_END_NONE;
+    }
+    if (outcome.num_frames < frame_skip) batch_.draw(index, frame);
+}
+
+void Environments::skip_idle(Outcome& outcome, Environment& environment, unsigned thread, unsigned index) noexcept {
+    while (!outcome.game.has_control && !outcome.game.is_paused && outcome.end == MARIO_END_NONE &&
+           outcome.num_idle < max_idle_frames) {
+        batch_.run(thread, index, 0, 1, nullptr);
+        ++outcome.num_idle;
+        outcome.look(batch_.console(index), environment);
+        outcome.end = end_of(environment, outcome.game);
+    }
+    outcome.num_frames += outcome.num_idle;
+    batch_.draw(index, frame_at(index, environment.newest));
+}
+
+/// Progress, reward and the end of a step.
+void Environments::settle(Outcome& outcome, Environment& environment, bool is_jammed) noexcept {
+    const mario_game& game = outcome.game;
+    mario_episode& episode = environment.episode;
+    ++episode.num_steps;
+    episode.num_frames += outcome.num_frames;
+    const float gain = game.has_control ? environment.progress.advance(game, map_, outcome.num_frames, outcome.num_idle) : 0.0F;
+    episode.progress += gain;
+    environment.num_stalled = gain > 0.0F ? 0 : environment.num_stalled + 1;
+
+    if (outcome.end == MARIO_END_NONE && is_jammed) outcome.end = MARIO_END_JAMMED;
+    if (outcome.end == MARIO_END_NONE && rules_.stall_steps && environment.num_stalled >= rules_.stall_steps) outcome.end = MARIO_END_STALL;
+    if (outcome.end == MARIO_END_NONE && rules_.max_episode_steps && episode.num_steps >= rules_.max_episode_steps) {
+        outcome.end = MARIO_END_TIME_LIMIT;
+    }
+    if (!rules_.is_classic) {
+        const std::uint32_t points = game.score > environment.score ? game.score - environment.score : 0;
+        const unsigned num_failures = outcome.num_lives_lost + (outcome.end == MARIO_END_WARP);
+        outcome.reward = rules_.progress_reward * gain - rules_.step_penalty + rules_.score_reward * static_cast<float>(points) +
+                         rules_.flag_bonus * static_cast<float>(outcome.num_flags) -
+                         rules_.failure_penalty * static_cast<float>(num_failures);
+    }
+    environment.score = game.score;
+    episode.total_reward += outcome.reward;
+    episode.end_reason = outcome.end;
+}
+
+mario_end_reason Environments::end_of(const Environment& environment, const mario_game& game) const noexcept {
+    if (rules_.is_classic) {
+        if (game.has_flag && rules_.one_stage) return MARIO_END_FLAG;
+        if ((game.is_dying || game.is_dead) && rules_.one_life) return MARIO_END_DEATH;
+    } else {
+        if (game.is_stage_clear && (rules_.one_stage || game.level >= rules_.last_level)) return MARIO_END_FLAG;
+        if (game.is_losing_life && rules_.one_life) return MARIO_END_DEATH;
+    }
+    if (game.is_game_over) return MARIO_END_GAME_OVER;
+    if (rules_.one_stage && game.level != environment.episode.level) return MARIO_END_WARP;
+    return MARIO_END_NONE;
+}
+
+void Environments::begin(Environment& environment, unsigned thread, unsigned index, std::int32_t start) noexcept {
+    const std::uint64_t seed = environment.seed;
+    const std::uint32_t number = environment.episode.number;
+    environment = {};
+    environment.seed = seed;
+    environment.episode.number = number;
+    environment.cleared_level = -1;
+    if (start == begin_drawn) start = choose_start(environment, index);
+    environment.episode.start = start == begin_here ? -1 : start;
+    if (start != begin_here) batch_.restore(index, starts_[static_cast<std::size_t>(start)]);
+    const Draw draw = draw_of(environment);
+    const unsigned num_idle = draw.below(Purpose::idle_frames, rules_.noop_max + 1);
+    batch_.run(thread, index, 0, num_idle, frame_at(index, 0));
+    const mario_game game = smb::read_game(batch_.console(index).ram);
+    environment.episode.level = game.level;
+    environment.episode.num_frames = num_idle;
+    environment.progress.begin(game, map_);
+    environment.distortion = draw_distortion(rules_, draw);
+    environment.score = game.score;
+    environment.classic_x = game.x;
+    environment.classic_clock = game.clock;
+    show(environment, index, true);
+}
+
+std::int32_t Environments::choose_start(const Environment& environment, unsigned index) const noexcept {
+    if (cumulative_weights_.empty()) {
+        return static_cast<std::int32_t>((std::uint64_t{rules_.first_env} + index + environment.episode.number) % starts_.size());
+    }
+    const double drawn = draw_of(environment).uniform(Purpose::start) * cumulative_weights_.back();
+    const auto found = std::upper_bound(cumulative_weights_.begin(), cumulative_weights_.end() - 1, drawn);
+    return static_cast<std::int32_t>(found - cumulative_weights_.begin());
+}
+
+/// Distorts the newest frame, which was just drawn; the first of an episode stands for all of the stack.
+void Environments::show(Environment& environment, unsigned index, bool is_first) noexcept {
+    std::uint8_t* const newest = frame_at(index, environment.newest);
+    distort({newest, frame_bytes_}, batch_.camera().view().out_width, environment.distortion, rules_.augment_noise, draw_of(environment));
+    for (unsigned slot = 1; is_first && slot < rules_.frame_stack; ++slot) std::memcpy(frame_at(index, slot), newest, frame_bytes_);
+}
+
+void Environments::write_stack(const Environment& environment, unsigned index, std::uint8_t* rows) const noexcept {
+    const std::uint8_t* const ring = frames_.data() + index * stack_bytes();
+    const std::size_t oldest = (environment.newest + 1u) % rules_.frame_stack * frame_bytes_;
+    std::uint8_t* const row = rows + index * stack_bytes();
+    std::memcpy(row, ring + oldest, stack_bytes() - oldest);
+    std::memcpy(row + stack_bytes() - oldest, ring, oldest);
+}
+
+void Environments::save(unsigned index, std::span<std::uint8_t> out) const {
+    expect(index < environments_.size(), "there is no environment " + std::to_string(index));
+    expect(out.size() == state_bytes(), "an environment's state has " + std::to_string(state_bytes()) + " bytes");
+    std::memcpy(out.data(), &environments_[index], sizeof(Environment));
+    std::memcpy(out.data() + sizeof(Environment), frames_.data() + index * stack_bytes(), stack_bytes());
+}
+
+void Environments::load(unsigned index, std::span<const std::uint8_t> state) {
+    expect(index < environments_.size(), "there is no environment " + std::to_string(index));
+    expect(state.size() == state_bytes(), "an environment's state has " + std::to_string(state_bytes()) + " bytes, got " +
+                                              std::to_string(state.size()) + "; it was saved under another config");
+    Environment environment;
+    std::memcpy(&environment, state.data(), sizeof(Environment));
+    const Distortion& distortion = environment.distortion;
+    expect(environment.newest < rules_.frame_stack && environment.last_action < rules_.num_actions &&
+               std::abs(std::int64_t{distortion.shift_x}) <= 32 && std::abs(std::int64_t{distortion.shift_y}) <= 32 &&
+               std::abs(std::int64_t{distortion.brightness}) <= 255,
+           "the environment's state was saved under another config, or is damaged");
+    environments_[index] = environment;
+    std::memcpy(frames_.data() + index * stack_bytes(), state.data() + sizeof(Environment), stack_bytes());
+}
+
+Draw Environments::draw_of(const Environment& environment) const noexcept {
+    return {environment.seed, environment.episode.number, environment.episode.num_steps};
+}
+
+std::uint8_t* Environments::frame_at(unsigned index, unsigned slot) noexcept {
+    return frames_.data() + index * stack_bytes() + slot * frame_bytes_;
+}
+
+}  // namespace mario::envs

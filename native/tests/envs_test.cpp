@@ -1,0 +1,205 @@
+#include "envs/environments.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "cartridges.h"
+#include "check.h"
+
+using namespace mario::envs;
+using namespace cartridges;
+using mario::batch::Batch;
+using mario::batch::BatchConfig;
+using mario::picture::Format;
+
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+// The known answers that come with the authors' own library (Random123, kat_vectors).
+static_assert(philox(0, {0, 0, 0, 0}) == Block{0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8});
+static_assert(philox(~std::uint64_t{0}, {~0u, ~0u, ~0u, ~0u}) == Block{0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD});
+static_assert(philox(0x299F31D0A4093822, {0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344}) ==
+              Block{0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1});
+
+TEST(numbers_are_spread_evenly_and_purposes_differ) {
+    double sum = 0.0;
+    std::vector<unsigned> counts(31);
+    unsigned equal = 0;
+    for (std::uint32_t step = 0; step < 31'000; ++step) {
+        const Draw draw{7, 3, step};
+        sum += draw.uniform(Purpose::sticky);
+        ++counts[draw.below(Purpose::idle_frames, 31)];
+        equal += draw.block(Purpose::sticky) == draw.block(Purpose::start);
+    }
+    CHECK(sum > 15'300 && sum < 15'700 && equal == 0);
+    for (const unsigned count : counts) CHECK(count > 850 && count < 1150);
+}
+
+mario_game game_at(unsigned x, unsigned y, std::uint16_t room = 1) {
+    mario_game game{};
+    game.x = static_cast<std::uint16_t>(x);
+    game.y_screen = static_cast<std::uint8_t>(y >> 8);
+    game.y_on_screen = static_cast<std::uint8_t>(y);
+    game.room = room;
+    return game;
+}
+
+TEST(the_map_is_looked_up_by_square_and_stays_inside_its_grid) {
+    std::vector<std::uint32_t> numbers(10 + 48 * 3);
+    for (std::uint32_t i = 0; i < numbers.size(); ++i) numbers[i] = i;
+    const mario_map_area area{.num_columns = 3, .first = 10, .room = 1, .level = 0, .maze_passes = 0, .maze_correct = 0};
+    const ProgressMap map({&area, 1}, numbers);
+    CHECK(map.remaining_frames(game_at(0, 0)) == 10);
+    CHECK(map.remaining_frames(game_at(17, 33)) == 10 + 2 * 3 + 1);
+    CHECK(map.remaining_frames(game_at(30'000, 47 * 16)) == 10 + 47 * 3 + 2);
+    CHECK(map.remaining_frames(game_at(65'530, 0xFFFF)) == 10 + 47 * 3);
+    CHECK(map.remaining_frames(game_at(0, 0, 2)) == ProgressMap::unknown);
+}
+
+TEST(a_map_that_does_not_fit_is_refused) {
+    const std::vector<std::uint32_t> numbers(48 * 3);
+    const mario_map_area area{.num_columns = 3, .first = 0, .room = 1, .level = 0, .maze_passes = 0, .maze_correct = 0};
+    mario_map_area late = area, wide = area, empty = area;
+    late.first = 1;
+    wide.num_columns = 0xFFFFFFFF;
+    empty.num_columns = 0;
+    for (const auto& wrong : {late, wide, empty}) {
+        CHECK_CONTAINS(check::message_of<std::invalid_argument>([&] { ProgressMap({&wrong, 1}, numbers); }), "inside");
+    }
+    const std::vector<mario_map_area> twice{area, area};
+    CHECK_CONTAINS(check::message_of<std::invalid_argument>([&] { ProgressMap(twice, numbers); }), "twice");
+}
+
+TEST(progress_by_position_never_pays_a_place_twice_nor_a_leap) {
+    const ProgressMap map;
+    Progress progress;
+    progress.begin(game_at(40, 0), map);
+    CHECK(progress.advance(game_at(52, 0), map, 4, 0) == 12.0F);
+    CHECK(progress.advance(game_at(46, 0), map, 4, 0) == 0.0F);
+    CHECK(progress.advance(game_at(54, 0), map, 4, 0) == 2.0F);
+    CHECK(progress.advance(game_at(2000, 0), map, 4, 0) == 0.0F);       // a pipe ahead
+    CHECK(progress.advance(game_at(2010, 0), map, 4, 0) == 10.0F);
+    CHECK(progress.advance(game_at(986, 0), map, 4, 0) == 0.0F);        // a maze throws back
+    CHECK(progress.advance(game_at(998, 0), map, 4, 0) == 0.0F);
+    CHECK(progress.advance(game_at(16, 0, 2), map, 150, 146) == 0.0F);  // another room
+    CHECK(progress.advance(game_at(26, 0, 2), map, 4, 0) == 10.0F);
+    CHECK(progress.advance(game_at(1000, 0, 1), map, 4, 0) == 0.0F);    // and back
+    CHECK(progress.advance(game_at(65'530, 0, 3), map, 4, 0) == 0.0F);  // left of a room
+    CHECK(progress.advance(game_at(4, 0, 3), map, 4, 0) == 10.0F);
+    float gained = 0.0F;
+    for (unsigned room = 10; room < 60; ++room) gained += progress.advance(game_at(40, 0, static_cast<std::uint16_t>(room)), map, 4, 0);
+    CHECK(gained == 0.0F);
+}
+
+/// Moves and brightens as one would write it down.
+Bytes slow_distortion(const Bytes& picture, int width, const Distortion& distortion) {
+    const int height = static_cast<int>(picture.size()) / width;
+    Bytes out(picture.size());
+    for (int y = 0; y < height; ++y) {
+        for (int x = 0; x < width; ++x) {
+            const int from_x = std::clamp(x - distortion.shift_x, 0, width - 1), from_y = std::clamp(y - distortion.shift_y, 0, height - 1);
+            const int value = picture[static_cast<std::size_t>(from_y * width + from_x)] + distortion.brightness;
+            out[static_cast<std::size_t>(y * width + x)] = static_cast<std::uint8_t>(std::clamp(value, 0, 255));
+        }
+    }
+    return out;
+}
+
+TEST(distortions_are_what_they_say) {
+    Bytes picture(84 * 60);
+    for (std::size_t i = 0; i < picture.size(); ++i) picture[i] = static_cast<std::uint8_t>(i * 37 + i / 84 * 11);
+    const Draw draw{1, 2, 3};
+    for (const int x : {-32, -3, 0, 1, 32}) {
+        for (const int y : {-32, -1, 0, 5, 32}) {
+            for (const int brightness : {-200, 0, 30}) {
+                Bytes moved = picture;
+                distort(moved, 84, {x, y, brightness}, 0, draw);
+                CHECK(moved == slow_distortion(picture, 84, {x, y, brightness}));
+            }
+        }
+    }
+    Bytes noisy = picture, again = picture;
+    distort(noisy, 84, {0, 0, 0}, 9, draw);
+    distort(again, 84, {0, 0, 0}, 9, draw);
+    int most = 0;
+    for (std::size_t i = 0; i < picture.size(); ++i) most = std::max(most, std::abs(noisy[i] - picture[i]));
+    CHECK(noisy == again && most == 9);
+}
+
+BatchConfig config_for(unsigned num_consoles) {
+    BatchConfig config;
+    config.num_consoles = num_consoles;
+    config.num_threads = 2;
+    config.num_snapshots = 1;
+    config.view = {0, 0, 256, 240, 84, 84, Format::grey};
+    return config;
+}
+
+mario_env_rules rules() {
+    mario_env_rules rules{};
+    rules.num_actions = 2;
+    rules.frame_stack = 3;
+    rules.last_level = 31;
+    rules.max_episode_steps = 5;
+    return rules;
+}
+
+TEST(wrong_calls_are_refused_before_anything_changes) {
+    const auto board = busy_program().board();
+    Batch batch(board, config_for(2));
+    const Bytes buttons{0, 128};
+    Environments environments(batch, rules(), buttons);
+    CHECK_CONTAINS(check::message_of<std::invalid_argument>([&] { environments.reset(nullptr, nullptr, nullptr, {}); }), "start");
+    const std::uint32_t missing = 0;
+    CHECK_CONTAINS(check::message_of<std::invalid_argument>([&] { environments.set_starts({&missing, 1}); }), "never set");
+    batch.take_snapshot(0, 0);
+    environments.set_starts({&missing, 1});
+    environments.reset(nullptr, nullptr, nullptr, {});
+    const auto before = saved(batch.console(0), board);
+    const std::vector<std::int64_t> far{0, 2}, negative{-1, 0};
+    for (const auto& wrong : {far, negative}) {
+        CHECK_CONTAINS(check::message_of<std::invalid_argument>([&] { environments.step(wrong.data(), {}); }), "is not in");
+    }
+    CHECK(saved(batch.console(0), board) == before);
+    const double nothing[] = {0.0}, no_number[] = {0.0 / 0.0};
+    CHECK_CONTAINS(check::message_of<std::invalid_argument>([&] { environments.set_weights(nothing); }), "above 0");
+    CHECK_CONTAINS(check::message_of<std::invalid_argument>([&] { environments.set_weights(no_number); }), "0 or more");
+    mario_env_rules deep = rules();
+    deep.frame_stack = 17;
+    CHECK_CONTAINS(check::message_of<std::invalid_argument>([&] { Environments(batch, deep, buttons); }), "16 frames");
+}
+
+/// Any bytes are either refused or harmless: a saved state is input like any other.
+TEST(a_damaged_state_is_refused_or_harmless) {
+    const auto board = busy_program().board();
+    Batch batch(board, config_for(1));
+    const Bytes buttons{0, 128};
+    auto with_all = rules();
+    with_all.augment_shift = 4;
+    with_all.augment_noise = 4;
+    with_all.sticky = 0.5;
+    Environments environments(batch, with_all, buttons);
+    batch.take_snapshot(0, 0);
+    const std::uint32_t start = 0;
+    environments.set_starts({&start, 1});
+    environments.reset(nullptr, nullptr, nullptr, {});
+    Bytes state(environments.state_bytes()), observations(3 * 84 * 84);
+    environments.save(0, state);
+    const std::int64_t action = 1;
+    unsigned refused = 0;
+    for (std::size_t at = 0; at < sizeof(Environment); ++at) {
+        for (const unsigned value : {0xFFu, 0x80u, 0x7Fu}) {
+            Bytes damaged = state;
+            damaged[at] = static_cast<std::uint8_t>(value);
+            refused += !check::message_of<std::invalid_argument>([&] { environments.load(0, damaged); }).empty();
+            for (int step = 0; step < 3; ++step) environments.step(&action, {.observations = observations.data()});
+        }
+    }
+    CHECK(refused > 0);
+    CHECK_CONTAINS(check::message_of<std::invalid_argument>([&] { environments.load(0, {state.data(), 10}); }), "another config");
+}
+
+}  // namespace
+
+int main() { return check::run_all(); }
