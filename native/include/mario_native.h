@@ -227,7 +227,7 @@ MARIO_API uint8_t* mario_batch_ram(mario_batch* batch, uint32_t console);
 MARIO_API uint32_t mario_batch_num_threads(const mario_batch* batch); /* as really used */
 
 /* Environments: episodes on the consoles of a batch, one environment per console. A step holds an action for the batch's frame_skip
- * frames, and an episode that ends is followed by the next in the same step. What is drawn at random depends on the environment's
+ * frames, and an episode that ends is followed by the next in the same step, where the rules say so. What is drawn at random depends on the environment's
  * seed, the number of its episode and the step in it, and on nothing else.
  */
 typedef struct mario_envs mario_envs;
@@ -260,6 +260,7 @@ typedef struct mario_env_rules {
     uint32_t one_stage;       /* 1: the flag ends the episode; 0: only that of last_level does */
     uint32_t last_level;      /* of the cartridge, counted as mario_game.level */
     uint32_t skip_idle;       /* 1: a step goes on, without buttons, until the player has control again */
+    uint32_t autoreset;       /* 1: the next episode begins in the step that ends one; 0: mario_envs_reset begins it */
     uint32_t cycles_starts;   /* 1: environment e begins its episode k at start e + k; 0: starts are drawn by weight */
     uint32_t first_env;       /* number of the first environment, where others are stepped elsewhere */
     uint32_t augment_shift;   /* pixels */

@@ -162,6 +162,8 @@ void Environments::step_one(const Work& work, unsigned thread, unsigned index) n
         if (outputs.final_observations) write_stack(environment, index, outputs.final_observations);
         if (outputs.final_games) outputs.final_games[index] = outcome.game;
         if (outputs.final_episodes) outputs.final_episodes[index] = environment.episode;
+    }
+    if (outcome.end != MARIO_END_NONE && rules_.autoreset) {
         ++environment.episode.number;
         begin(environment, thread, index, begin_drawn);
         outcome.game = smb::read_game(batch_.console(index).ram);

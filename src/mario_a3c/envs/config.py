@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mario_a3c.errors import ConfigError
+from mario_a3c.native.known_roms import Game, Graphics
 from mario_a3c.options import option, section
 
 ActionSet = Literal["right_only", "simple", "complex", "custom"]
@@ -44,6 +45,8 @@ class AugmentationConfig:
 class MarioEnvConfig:
     """One environment. The stage of an episode is chosen when the episode begins."""
 
+    game: Game = option("super-mario-bros", "the game, or its sequel of the same name in Japan")
+    graphics: Graphics = option("standard", "of the variants that gym-super-mario-bros calls v0 to v3")
     world: int = option(1, "world of the stage to play, or of the first one of a span")
     stage: int = option(1, "stage within the world, 1 to 4")
     stage_span: int = option(1, "play so many stages in turn, from this one on; episodes take them one after another")

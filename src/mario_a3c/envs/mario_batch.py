@@ -51,14 +51,16 @@ class MarioBatch:
         cache: CacheDir | None = None,
         first_env: int = 0,
         max_starts: int = 256,
+        autoreset: bool = True,
     ) -> None:
         """`first_env` numbers the environments where others of the same run are stepped elsewhere.
 
-        `max_starts` is how many start states there can be at a time.
+        `max_starts` is how many start states there can be at a time. Without `autoreset` an episode that has ended
+        stays so until `reset`.
         """
         cache = cache or CacheDir.open(CacheConfig())
         self.config = config
-        self.rom = locate_rom(rom or RomConfig(), cache)
+        self.rom = locate_rom(rom or RomConfig(), cache, game=config.env.game, graphics=config.env.graphics)
         self.action_names = action_names(config.env)
         self.stages = stages_to_play(config.env, self.rom)
         self.num_envs = config.num_envs
@@ -78,7 +80,8 @@ class MarioBatch:
             allow_unknown_rom=True,  # it was looked at when it was located
         )
         self.num_threads = self._console.num_threads
-        rules = rules_of(config.env, first_env=first_env, last_level=len(stages_of(self.rom)) - 1)
+        rules = rules_of(config.env)
+        rules.autoreset, rules.first_env, rules.last_level = autoreset, first_env, len(stages_of(self.rom)) - 1
         self._native = Environments(self._console, rules, action_buttons(config.env))
         for name in (*_ARRAYS, *_FINAL_ARRAYS):
             setattr(self, name, getattr(self._native, name))
@@ -316,7 +319,7 @@ def stage_of_level(level: int) -> Stage:
     return Stage(level // STAGES_PER_WORLD + 1, level % STAGES_PER_WORLD + 1)
 
 
-def rules_of(config: MarioEnvConfig, *, first_env: int, last_level: int) -> EnvRules:
+def rules_of(config: MarioEnvConfig) -> EnvRules:
     reward, augmentation = config.reward, config.augmentation
     return EnvRules(
         sticky=config.sticky,
@@ -333,10 +336,8 @@ def rules_of(config: MarioEnvConfig, *, first_env: int, last_level: int) -> EnvR
         noop_max=config.noop_max,
         one_life=config.one_life,
         one_stage=config.one_stage,
-        last_level=last_level,
         skip_idle=config.skip_idle,
         cycles_starts=not config.random_stage,
-        first_env=first_env,
         augment_shift=augmentation.augment_shift,
         augment_brightness=augmentation.augment_brightness,
         augment_noise=augmentation.augment_noise,

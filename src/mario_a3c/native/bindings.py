@@ -184,6 +184,7 @@ class EnvRules(ctypes.Structure):
         ("one_stage", c_uint32),
         ("last_level", c_uint32),
         ("skip_idle", c_uint32),
+        ("autoreset", c_uint32),
         ("cycles_starts", c_uint32),
         ("first_env", c_uint32),
         ("augment_shift", c_uint32),

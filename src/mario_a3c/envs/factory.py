@@ -1,0 +1,85 @@
+"""The functions that make environments, from a config or from an id that people know."""
+
+import dataclasses
+import functools
+import logging
+import time
+from typing import Any
+
+import gymnasium
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+from mario_a3c.cache_dir import CacheDir
+from mario_a3c.envs.config import MarioEnvConfig, MarioVectorEnvConfig
+from mario_a3c.envs.environment_ids import config_of_id
+from mario_a3c.envs.gym_env import MarioEnv
+from mario_a3c.envs.gym_vector_env import MarioVectorEnv
+from mario_a3c.native.config import EngineConfig, RomConfig
+
+LOG = logging.getLogger("mario.env")
+
+
+def create_vector_env(
+    config: MarioVectorEnvConfig | str,
+    *,
+    num_envs: int | None = None,
+    copy: bool = True,
+    rom: RomConfig | None = None,
+    engine: EngineConfig | None = None,
+    cache: CacheDir | None = None,
+) -> "VectorEnv[Any, Any, Any]":
+    """Many environments: stepped natively (the default), in processes, or one after another, as the config says.
+
+    In place of a config an id will do: `create_vector_env("SuperMarioBros-1-1-v0", num_envs=8)`.
+    """
+    if isinstance(config, str):
+        config = MarioVectorEnvConfig(env=config_of_id(config))
+    if num_envs is not None:
+        config = dataclasses.replace(config, num_envs=num_envs)
+    started = time.monotonic()
+    made: VectorEnv[Any, Any, Any]
+    if config.vectorization == "native":
+        made = MarioVectorEnv(config, copy=copy, rom=rom, engine=engine, cache=cache)
+    else:
+        made = _create_from_single(config, rom, engine, cache)
+    LOG.info("[env] %d environments (%s) in %.2f s", config.num_envs, config.vectorization, time.monotonic() - started)
+    return made
+
+
+def create_eval_env(
+    config: MarioEnvConfig | str,
+    *,
+    render_mode: str | None = "rgb_array",
+    screen: bool = False,
+    rom: RomConfig | None = None,
+    engine: EngineConfig | None = None,
+    cache: CacheDir | None = None,
+) -> MarioEnv:
+    """One environment, to look at: for evaluation, videos and tests."""
+    if isinstance(config, str):
+        config = config_of_id(config)
+    return MarioEnv(config, render_mode=render_mode, screen=screen, rom=rom, engine=engine, cache=cache)
+
+
+def _create_from_single(
+    config: MarioVectorEnvConfig, rom: RomConfig | None, engine: EngineConfig | None, cache: CacheDir | None
+) -> "VectorEnv[Any, Any, Any]":
+    makers = [functools.partial(_make_single, config, index, rom, engine, cache) for index in range(config.num_envs)]
+    if config.vectorization == "sync":
+        return gymnasium.vector.SyncVectorEnv(makers, autoreset_mode=AutoresetMode.SAME_STEP)
+    return gymnasium.vector.AsyncVectorEnv(makers, context="spawn", autoreset_mode=AutoresetMode.SAME_STEP)
+
+
+def _make_single(
+    config: MarioVectorEnvConfig,
+    index: int,
+    rom: RomConfig | None,
+    engine: EngineConfig | None,
+    cache: CacheDir | None,
+) -> MarioEnv:
+    """One of several, in whichever process calls it."""
+    started = time.monotonic()
+    LOG.info("[env] constructing env %d/%d ...", index + 1, config.num_envs)
+    made = MarioEnv(config.env, rom=rom, engine=engine, cache=cache)
+    LOG.info("[env] env %d/%d ready in %.2f s", index + 1, config.num_envs, time.monotonic() - started)
+    return made
