@@ -9,12 +9,15 @@ from typing import Any
 import gymnasium
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from mario_a3c.cache_dir import CacheDir
-from mario_a3c.envs.config import MarioEnvConfig, MarioVectorEnvConfig
+from mario_a3c.cache_dir import CacheConfig, CacheDir
+from mario_a3c.envs.backends import create_backend_env
+from mario_a3c.envs.config import Backend, MarioEnvConfig, MarioVectorEnvConfig
 from mario_a3c.envs.environment_ids import config_of_id
 from mario_a3c.envs.gym_env import MarioEnv
 from mario_a3c.envs.gym_vector_env import MarioVectorEnv
+from mario_a3c.errors import ConfigError
 from mario_a3c.native.config import EngineConfig, RomConfig
+from mario_a3c.native.rom import locate_rom
 
 LOG = logging.getLogger("mario.env")
 
@@ -51,14 +54,22 @@ def create_eval_env(
     *,
     render_mode: str | None = "rgb_array",
     screen: bool = False,
+    backend: Backend = "native",
     rom: RomConfig | None = None,
     engine: EngineConfig | None = None,
     cache: CacheDir | None = None,
-) -> MarioEnv:
-    """One environment, to look at: for evaluation, videos and tests."""
+) -> "gymnasium.Env[Any, Any]":
+    """One environment, to look at: for evaluation, videos and tests. A `MarioEnv`, unless another backend plays."""
     if isinstance(config, str):
         config = config_of_id(config)
-    return MarioEnv(config, render_mode=render_mode, screen=screen, rom=rom, engine=engine, cache=cache)
+    if backend == "native":
+        return MarioEnv(config, render_mode=render_mode, screen=screen, rom=rom, engine=engine, cache=cache)
+    if screen:
+        raise ConfigError(f"backend {backend!r} shows stacked frames alone; leave `screen` out")
+    located = locate_rom(
+        rom or RomConfig(), cache or CacheDir.open(CacheConfig()), game=config.game, graphics=config.graphics
+    )
+    return create_backend_env(backend, located, config, render_mode=render_mode)
 
 
 def _create_from_single(
@@ -76,10 +87,10 @@ def _make_single(
     rom: RomConfig | None,
     engine: EngineConfig | None,
     cache: CacheDir | None,
-) -> MarioEnv:
+) -> "gymnasium.Env[Any, Any]":
     """One of several, in whichever process calls it."""
     started = time.monotonic()
     LOG.info("[env] constructing env %d/%d ...", index + 1, config.num_envs)
-    made = MarioEnv(config.env, rom=rom, engine=engine, cache=cache)
+    made = create_eval_env(config.env, render_mode=None, backend=config.backend, rom=rom, engine=engine, cache=cache)
     LOG.info("[env] env %d/%d ready in %.2f s", index + 1, config.num_envs, time.monotonic() - started)
     return made

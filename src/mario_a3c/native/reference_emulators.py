@@ -35,18 +35,57 @@ class ReferenceEmulator(Protocol):
 
 
 class NesPy:
-    """nes-py's own library, called directly: its Python part breaks on NumPy 2 and needs gym.
+    """nes-py's emulator without its Python part, which breaks on NumPy 2 and needs gym (8.x) or pyglet.
 
     A step is 29,781 cycles instead of a frame, so it ends ever later in the picture.
     """
 
     def __init__(self, rom_path: Path) -> None:
-        self._library = self._load()
+        folder = self._folder()
+        self._emulator: _NesPyLibrary | _NesPyModule
+        self._emulator = _NesPyModule(rom_path) if any(folder.glob("_native*.so")) else _NesPyLibrary(folder, rom_path)
+        # RAM, to be written, too: the games of a package that builds on nes-py are set up by poking it.
+        self.memory: Bytes = self._emulator.memory()
+
+    def run_frame(self, buttons: int) -> None:
+        self._emulator.run_frame(buttons)
+
+    def ram(self) -> Bytes:
+        return np.array(self.memory)
+
+    def screen(self) -> Bytes:
+        return self._emulator.screen()
+
+    def reset(self) -> None:
+        self._emulator.reset()
+
+    def save(self) -> None:
+        """Keeps the state; there is one place for it."""
+        self._emulator.save()
+
+    def restore(self) -> None:
+        self._emulator.restore()
+
+    @staticmethod
+    def _folder() -> Path:
+        spec = importlib.util.find_spec("nes_py")
+        if spec is None or not spec.submodule_search_locations:
+            raise SetupError(
+                "nes-py is not installed; `pip install --no-deps nes-py` installs it, 8.2.1 on Python 3.10 to 3.12, "
+                "9 and later from 3.13 on"
+            )
+        return Path(spec.submodule_search_locations[0])
+
+
+class _NesPyLibrary:
+    """8.x: a shared library with C functions."""
+
+    def __init__(self, folder: Path, rom_path: Path) -> None:
+        (path,) = folder.glob("lib_nes_env*.so")
+        self._library = self._load(path)
         self._emulator = self._library.Initialize(str(rom_path))
         self._library.Reset(self._emulator)
         self._controller: Bytes = self._view(self._library.Controller(self._emulator, 0), 1)
-        # RAM, to be written, too: the games of a package that builds on nes-py are set up by poking it.
-        self.memory: Bytes = self._view(self._library.Memory(self._emulator), 2048)
         self._screen: Bytes = self._view(self._library.Screen(self._emulator), 240 * 256 * 4)
 
     def __del__(self) -> None:
@@ -57,19 +96,24 @@ class NesPy:
         self._controller[0] = buttons
         self._library.Step(self._emulator)
 
-    def ram(self) -> Bytes:
-        return np.array(self.memory)
+    def memory(self) -> Bytes:
+        return self._view(self._library.Memory(self._emulator), 2048)
 
     def screen(self) -> Bytes:
         # Four bytes a pixel: blue, green, red, nothing.
         return np.array(self._screen.reshape(240, 256, 4)[:, :, 2::-1])
 
+    def reset(self) -> None:
+        self._library.Reset(self._emulator)
+
+    def save(self) -> None:
+        self._library.Backup(self._emulator)
+
+    def restore(self) -> None:
+        self._library.Restore(self._emulator)
+
     @staticmethod
-    def _load() -> ctypes.CDLL:
-        spec = importlib.util.find_spec("nes_py")
-        if spec is None or not spec.submodule_search_locations:
-            raise SetupError("nes-py is not installed; `pip install --no-deps nes-py==8.2.1` installs it")
-        (path,) = Path(spec.submodule_search_locations[0]).glob("lib_nes_env*.so")
+    def _load(path: Path) -> ctypes.CDLL:
         library = ctypes.CDLL(str(path))
         for name, result, arguments in (
             ("Initialize", ctypes.c_void_p, [ctypes.c_wchar_p]),
@@ -78,6 +122,8 @@ class NesPy:
             ("Memory", ctypes.c_void_p, [ctypes.c_void_p]),
             ("Reset", None, [ctypes.c_void_p]),
             ("Step", None, [ctypes.c_void_p]),
+            ("Backup", None, [ctypes.c_void_p]),
+            ("Restore", None, [ctypes.c_void_p]),
             ("Close", None, [ctypes.c_void_p]),
         ):
             function = getattr(library, name)
@@ -87,6 +133,43 @@ class NesPy:
     @staticmethod
     def _view(address: int, num_bytes: int) -> Bytes:
         return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_uint8)), (num_bytes,))
+
+
+class _NesPyModule:
+    """9.x: an extension module, found beside the package's own files so that those are not imported."""
+
+    def __init__(self, rom_path: Path) -> None:
+        self._emulator = self._load().NativeEmulator(str(rom_path))
+        self._emulator.reset()
+
+    def run_frame(self, buttons: int) -> None:
+        self._emulator.frame_advance(buttons)
+
+    def memory(self) -> Bytes:
+        memory: Bytes = self._emulator.ram_buffer()
+        return memory
+
+    def screen(self) -> Bytes:
+        return np.array(self._emulator.copy_screen_rgb())
+
+    def reset(self) -> None:
+        self._emulator.reset()
+
+    def save(self) -> None:
+        self._emulator.backup()
+
+    def restore(self) -> None:
+        self._emulator.restore()
+
+    @staticmethod
+    def _load() -> Any:
+        (path,) = NesPy._folder().glob("_native*.so")
+        spec = importlib.util.spec_from_file_location("nes_py._native", path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
 
 
 class StableRetro:

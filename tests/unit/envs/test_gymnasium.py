@@ -252,7 +252,7 @@ def test_factories_take_configs_and_ids(tiny: Options, vectorization: Any) -> No
     assert infos["stage"].tolist() == [3, 3]
     env.step(np.zeros(2, np.int64))
     env.close()
-    single = create_eval_env("SuperMarioBros-2-3-v0", **tiny)
+    single: Any = create_eval_env("SuperMarioBros-2-3-v0", **tiny)
     assert single.reset()[0].shape == (4, 84, 84)
     assert single.render().shape == (240, 256, 3)
 
