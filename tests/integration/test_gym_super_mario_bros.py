@@ -15,7 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from mario_a3c.cache_dir import CacheDir
+from mario_a3c.envs import MarioEnv, MarioEnvConfig, RewardConfig
 from mario_a3c.native import Console
+from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.native.game_record import read_game
 from tests.support.play import RandomPlay
 
@@ -138,3 +141,40 @@ def test_memories_of_real_play_mean_the_same(theirs: Any, game_rom: Path, world:
         console.run_frame(play.next_buttons(console.ram))
         assert (console.ram[DIGITS] < 10).all()
         assert_equal(theirs, console.ram, f"frame {frame}")
+
+
+@pytest.mark.parametrize("stage", ["1-1", "1-4", "2-2", "4-1", "8-2"])
+def test_environments_give_the_same_infos_rewards_and_ends(
+    theirs: Any, game_rom: Path, cache: CacheDir, stage: str
+) -> None:
+    """Frame by frame on the memory of our environment, with the classic reward. Their step clips rewards, too."""
+    config = MarioEnvConfig(
+        frame_skip=1,
+        action_set="complex",
+        reward=RewardConfig(reward="classic"),
+        skip_idle=False,
+        stall_steps=0,
+        max_episode_steps=0,
+    )
+    env = MarioEnv(config, rom=RomConfig(rom=game_rom), engine=EngineConfig(engine="interpreter"), cache=cache)
+    theirs._target_world, theirs._target_stage, theirs._target_area = 1, 1, 1
+    assert theirs.is_single_stage_env
+    rng = np.random.default_rng(0)
+    num_ends = 0
+    needs_reset = True
+    action = 0
+    for frame in range(4_000):
+        if needs_reset:
+            _, info = env.reset(seed=frame, options={"stage": stage})
+            theirs.ram = env.ram.view(IntegerRam)
+            theirs._time_last, theirs._x_position_last = theirs._time, theirs._x_position
+        if frame % 12 == 0:
+            action = int(rng.choice([3, 3, 4, 4, 1, 6]))
+        _, reward, needs_reset, _, info = env.step(action)
+        theirs.ram = env.ram.view(IntegerRam)
+        assert reward == min(15, max(-15, theirs._get_reward())), frame
+        assert needs_reset == theirs._get_done(), frame
+        expected = theirs._get_info()
+        assert {name: info[name] for name in expected} == expected, frame
+        num_ends += needs_reset
+    assert num_ends >= 3
