@@ -96,6 +96,7 @@ class MarioVectorEnvConfig:
     vectorization: Vectorization = option(
         "native", "native: threads in one process; async: a process for each environment; sync: one after another"
     )
+    worker_timeout: float = option(60.0, "seconds of silence after which the process of an environment is replaced")
     backend: Backend = option("native", "whose console: our own, nes-py's (gym-super-mario-bros), or fc-emulator's")
     env: MarioEnvConfig = section(MarioEnvConfig)
 
@@ -103,6 +104,7 @@ class MarioVectorEnvConfig:
         _expect(1 <= self.num_envs <= 1 << 16, "--num-envs", "in [1, 65536]", self.num_envs)
         _expect(0 <= self.num_threads <= 1024, "--num-threads", "in [0, 1024]", self.num_threads)
         _expect(0 <= self.seed < 1 << 63, "--seed", "in [0, 2^63)", self.seed)
+        _expect(self.worker_timeout > 0, "--worker-timeout", "above 0", self.worker_timeout)
         if self.backend != "native" and self.vectorization == "native":
             raise ConfigError(f"--backend {self.backend} has no native batch; add --vectorization async (or sync)")
 

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import logging
 import time
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -15,6 +16,7 @@ from mario_a3c.envs.config import Backend, MarioEnvConfig, MarioVectorEnvConfig
 from mario_a3c.envs.environment_ids import config_of_id
 from mario_a3c.envs.gym_env import MarioEnv
 from mario_a3c.envs.gym_vector_env import MarioVectorEnv
+from mario_a3c.envs.process_vector_env import ProcessVectorEnv
 from mario_a3c.errors import ConfigError
 from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.native.rom import locate_rom
@@ -30,10 +32,12 @@ def create_vector_env(
     rom: RomConfig | None = None,
     engine: EngineConfig | None = None,
     cache: CacheDir | None = None,
+    log_dir: Path | None = None,
 ) -> "VectorEnv[Any, Any, Any]":
     """Many environments: stepped natively (the default), in processes, or one after another, as the config says.
 
-    In place of a config an id will do: `create_vector_env("SuperMarioBros-1-1-v0", num_envs=8)`.
+    In place of a config an id will do: `create_vector_env("SuperMarioBros-1-1-v0", num_envs=8)`. Processes keep their
+    logs in `log_dir`, where it is given.
     """
     if isinstance(config, str):
         config = MarioVectorEnvConfig(env=config_of_id(config))
@@ -44,7 +48,7 @@ def create_vector_env(
     if config.vectorization == "native":
         made = MarioVectorEnv(config, copy=copy, rom=rom, engine=engine, cache=cache)
     else:
-        made = _create_from_single(config, rom, engine, cache)
+        made = _create_from_single(config, rom, engine, cache, log_dir)
     LOG.info("[env] %d environments (%s) in %.2f s", config.num_envs, config.vectorization, time.monotonic() - started)
     return made
 
@@ -73,12 +77,16 @@ def create_eval_env(
 
 
 def _create_from_single(
-    config: MarioVectorEnvConfig, rom: RomConfig | None, engine: EngineConfig | None, cache: CacheDir | None
+    config: MarioVectorEnvConfig,
+    rom: RomConfig | None,
+    engine: EngineConfig | None,
+    cache: CacheDir | None,
+    log_dir: Path | None,
 ) -> "VectorEnv[Any, Any, Any]":
     makers = [functools.partial(_make_single, config, index, rom, engine, cache) for index in range(config.num_envs)]
     if config.vectorization == "sync":
         return gymnasium.vector.SyncVectorEnv(makers, autoreset_mode=AutoresetMode.SAME_STEP)
-    return gymnasium.vector.AsyncVectorEnv(makers, context="spawn", autoreset_mode=AutoresetMode.SAME_STEP)
+    return ProcessVectorEnv(makers, timeout_seconds=config.worker_timeout, log_dir=log_dir)
 
 
 def _make_single(
