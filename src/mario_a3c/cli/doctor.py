@@ -35,6 +35,7 @@ OPTIONAL_PACKAGES = (
     ("fastapi", "the dashboard", "dashboard"),
     ("playwright", "tests of the dashboard in a real browser", "browser"),
     ("moviepy", "Gymnasium's own video recorder", "video"),
+    ("pygame", "a window to watch and to play in", "window"),
     ("stable_retro", "the reference emulators, for comparison", "reference"),
 )
 

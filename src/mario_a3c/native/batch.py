@@ -106,7 +106,7 @@ class BatchConsole(EngineUser):
         The picture goes into `observations` where an array is given (contiguous, of the shape of `self.observations`),
         and is not made at all without `draws`. Snapshot requests hold for this step alone.
         """
-        self._take_pending_engine()
+        self.take_pending_engine()
         target: int | None = self._observations
         if not draws:
             target = None

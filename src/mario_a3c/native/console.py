@@ -69,7 +69,7 @@ class Console(EngineUser):
         """Runs from vertical blank to vertical blank, `num_frames` times, with the same buttons held."""
         in_range("buttons", buttons, 0, 255)
         in_range("num_frames", num_frames, 0, MAX_FRAMES_PER_CALL)
-        self._take_pending_engine()
+        self.take_pending_engine()
         self._library.mario_console_run_frames(self._handle.address, buttons, num_frames)
 
     def screen(self) -> npt.NDArray[np.uint8]:

@@ -88,7 +88,7 @@ class EngineUser:
         if self._pending_engine is not None:
             self._pending_engine.build.wait(timeout_seconds)
             self._pending_engine.next_look = 0.0
-            self._take_pending_engine()
+            self.take_pending_engine()
         return self.engine
 
     def _give_engine(self, path: bytes | None) -> int:
@@ -118,7 +118,7 @@ class EngineUser:
         except MarioError as error:
             _log_once(error)
 
-    def _take_pending_engine(self) -> None:
+    def take_pending_engine(self) -> None:
         """For every step or frame: takes the engine if the compilation has ended."""
         pending = self._pending_engine
         if pending is None or time.monotonic() < pending.next_look:

@@ -57,6 +57,7 @@ class Environments:
 
     def step(self, target: int | None = None) -> None:
         """Takes `actions`. Observations go to the address `target` where one is given."""
+        self.batch.take_pending_engine()
         status = self._library.mario_envs_step(*self._inputs, target or self._observations, *self._outputs)
         if status:
             check(self._library, status)
