@@ -106,8 +106,8 @@ std::uint8_t ConsoleBus::read_io(std::uint16_t address, std::uint64_t cycle) {
     if (address < 0x4000) return ppu_.read(address & 7u, cycle);
     switch (address) {
         case 0x4015: return console_.apu.read_status(cycle);
-        case 0x4016: return static_cast<std::uint8_t>((open_bus & 0xE0) | console_.controller.read(0));
-        case 0x4017: return static_cast<std::uint8_t>((open_bus & 0xE0) | console_.controller.read(1));
+        case 0x4016:
+        case 0x4017: return static_cast<std::uint8_t>((open_bus & 0xE0) | console_.controller.read(address & 1u));
         default: break;
     }
     if (address >= 0x6000 && board_.has_prg_ram) return console_.prg_ram[address & 0x1FFFu];
@@ -206,9 +206,9 @@ std::int64_t cycles_left(Machine* machine, std::uint64_t cycle) {
 std::uint64_t cycle_of(const Machine* machine, std::int64_t left) { return machine->deadline - static_cast<std::uint64_t>(left); }
 
 std::int64_t read_for_engine(Machine* machine, std::int64_t left, std::uint32_t address) noexcept {
-    const std::uint64_t cycle = cycle_of(machine, left);
-    machine->value = bus_of(machine).read(static_cast<std::uint16_t>(address), cycle);
-    return cycles_left(machine, cycle);
+    // Reading leaves the deadline where it is.
+    machine->value = bus_of(machine).read(static_cast<std::uint16_t>(address), cycle_of(machine, left));
+    return left;
 }
 
 std::int64_t write_for_engine(Machine* machine, std::int64_t left, std::uint32_t address, std::uint32_t value) noexcept {
