@@ -87,7 +87,7 @@ def bench_console(config: BenchConfig, engine: EngineConfig, rom: Rom, cache: Ca
         version=__version__,
         native_source_hash=load_library().mario_source_hash().decode(),
         rom=f"{rom.title} {rom.cartridge.sha1}",
-        machine=_machine(),
+        machine=machine_name(),
         num_cores=num_cores(),
         python=platform.python_version(),
         speeds=_measure_in_turns(subjects, config.rounds),
@@ -98,6 +98,11 @@ def bench_console(config: BenchConfig, engine: EngineConfig, rom: Rom, cache: Ca
 def num_cores() -> int:
     """The cores this process may use."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def thread_counts() -> list[int]:
+    """One, the powers of two, and all cores."""
+    return sorted({1, *(2**power for power in range(1, 12) if 2**power < num_cores()), num_cores()})
 
 
 def _measure_in_turns(subjects: list[_Subject], rounds: int) -> list[Speed]:
@@ -134,8 +139,7 @@ def _engines(wanted: Engine, rom: Rom, cache: CacheDir) -> dict[Engine, Path | N
 def _own_subjects(rom_path: Path, start: bytes, engine: Engine, engine_path: Path | None) -> Iterable[_Subject]:
     views = (("none", View(), STEP_FRAMES, False), ("84x84 grey, every 4th frame", View(), STEP_FRAMES, True))
     every_frame = ("256x240 RGB, every frame", SCREEN_RGB, 1, True)
-    thread_counts = sorted({1, *(2**power for power in range(1, 12) if 2**power < num_cores()), num_cores()})
-    for num_threads in thread_counts:
+    for num_threads in thread_counts():
         for picture, view, frame_skip, draws in (*views, every_frame) if num_threads == 1 else views:
 
             def prepare(
@@ -212,7 +216,7 @@ def _microseconds(call: Callable[[], object]) -> float:
     return round(seconds / _STATE_CALLS * 1e6, 2)
 
 
-def _machine() -> str:
+def machine_name() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -197,6 +197,16 @@ class StableRetro:
     def screen(self) -> Bytes:
         return np.asarray(self._emulator.get_screen())
 
+    def save(self) -> bytes:
+        return bytes(self._emulator.get_state())
+
+    def load(self, state: bytes) -> None:
+        self._emulator.set_state(state)
+
+    def close(self) -> None:
+        """Another may exist from now on."""
+        del self._emulator
+
 
 class Cynes:
     """cynes, a C++ emulator with Python bindings."""

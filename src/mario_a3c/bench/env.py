@@ -1,0 +1,185 @@
+"""Steps per second of the vector environment, beside how others play the game, all in one run.
+
+A step is an action held for four frames, and an observation of four stacked 84 x 84 pictures, with reward and ends.
+"""
+
+import logging
+import platform
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mario_a3c import __version__
+from mario_a3c.bench.config import BenchConfig
+from mario_a3c.bench.console import machine_name, num_cores, thread_counts
+from mario_a3c.cache_dir import CacheDir
+from mario_a3c.envs.config import MarioEnvConfig, MarioVectorEnvConfig
+from mario_a3c.envs.mario_batch import MarioBatch
+from mario_a3c.native.config import EngineConfig, RomConfig
+from mario_a3c.native.library import load_library
+from mario_a3c.native.rom import Rom
+
+LOG = logging.getLogger("mario.bench")
+
+_NUM_ENVS = 256
+_OWN_STEPS = 100
+_REFERENCE_STEPS = 300
+_NUM_ASYNC = 8
+# Mostly to the right, as an agent that has begun to learn plays.
+_ACTIONS = (1, 2, 3, 4, 3, 4, 5)
+
+
+@dataclass(frozen=True, slots=True)
+class EnvSpeed:
+    """One row of the result."""
+
+    subject: str
+    num_envs: int
+    num_threads: int
+    steps_per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class EnvBench:
+    """The whole result, with what it was measured on."""
+
+    version: str
+    native_source_hash: str
+    rom: str
+    machine: str
+    num_cores: int
+    python: str
+    speeds: list[EnvSpeed]
+    python_share: float  # of a step of 256 environments on one thread, all that is not the native call
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """`prepare` returns the work, which makes `num_steps` steps of each environment, and what ends it."""
+
+    name: str
+    num_envs: int
+    num_threads: int
+    num_steps: int
+    prepare: Callable[[], tuple[Callable[[], None], Callable[[], None]]]
+
+
+def bench_env(config: BenchConfig, engine: EngineConfig, rom: Rom, cache: CacheDir) -> EnvBench:
+    given = {"rom": RomConfig(rom=rom.path, allow_unknown_rom=True), "engine": engine, "cache": cache}
+    subjects = [*_own_subjects(given), *_reference_subjects(rom)]
+    best: dict[_Subject, float] = dict.fromkeys(subjects, 0.0)
+    for round_number in range(1, config.rounds + 1):
+        for subject in subjects:
+            LOG.info("round %d of %d: %s, %d environments", round_number, config.rounds, subject.name, subject.num_envs)
+            best[subject] = max(best[subject], _measure(subject))
+    return EnvBench(
+        version=__version__,
+        native_source_hash=load_library().mario_source_hash().decode(),
+        rom=f"{rom.title} {rom.cartridge.sha1}",
+        machine=machine_name(),
+        num_cores=num_cores(),
+        python=platform.python_version(),
+        speeds=[EnvSpeed(each.name, each.num_envs, each.num_threads, round(speed)) for each, speed in best.items()],
+        python_share=round(_python_share(given, config.rounds), 4),
+    )
+
+
+def _measure(subject: _Subject) -> float:
+    """Steps per second, once."""
+    work, end = subject.prepare()
+    try:
+        started = time.perf_counter()
+        work()
+        return subject.num_envs * subject.num_steps / (time.perf_counter() - started)
+    finally:
+        end()
+
+
+def _config(num_threads: int, frame_stack: int = 4) -> MarioVectorEnvConfig:
+    return MarioVectorEnvConfig(
+        num_envs=_NUM_ENVS, num_threads=num_threads, env=MarioEnvConfig(frame_stack=frame_stack)
+    )
+
+
+def _own_subjects(given: dict[str, Any]) -> Iterable[_Subject]:
+    for num_threads in thread_counts():
+
+        def prepare_gym(num_threads: int = num_threads) -> tuple[Callable[[], None], Callable[[], None]]:
+            from mario_a3c.envs.gym_vector_env import MarioVectorEnv
+
+            env = MarioVectorEnv(_config(num_threads), **given)
+            env.reset(seed=0)
+            return (lambda: _play(env.step, _NUM_ENVS, _OWN_STEPS)), env.close
+
+        def prepare_frames(num_threads: int = num_threads) -> tuple[Callable[[], None], Callable[[], None]]:
+            batch = MarioBatch(_config(num_threads, frame_stack=1), **given)
+            return (lambda: _play(batch.step, _NUM_ENVS, _OWN_STEPS)), batch.close
+
+        yield _Subject("mario-a3c MarioVectorEnv", _NUM_ENVS, num_threads, _OWN_STEPS, prepare_gym)
+        yield _Subject("mario-a3c MarioBatch, single frames", _NUM_ENVS, num_threads, _OWN_STEPS, prepare_frames)
+
+
+def _reference_subjects(rom: Rom) -> Iterable[_Subject]:
+    from mario_a3c.envs import reference_envs as references
+
+    installed = references.installed_reference_envs()
+    if "stable-retro" in installed:
+        yield _single("stable-retro with wrappers", lambda: references.make_stable_retro(rom.path))
+    if "gym-super-mario-bros" in installed:
+        yield _single("gym-super-mario-bros with wrappers", references.make_gym_super_mario_bros)
+
+        def prepare() -> tuple[Callable[[], None], Callable[[], None]]:
+            env = references.make_async(references.make_gym_super_mario_bros, _NUM_ASYNC)
+            env.reset(seed=0)
+            return (lambda: _play(env.step, _NUM_ASYNC, _REFERENCE_STEPS)), env.close
+
+        yield _Subject("gym-super-mario-bros, AsyncVectorEnv", _NUM_ASYNC, _NUM_ASYNC, _REFERENCE_STEPS, prepare)
+
+
+def _single(name: str, make: Callable[[], Any]) -> _Subject:
+    def prepare() -> tuple[Callable[[], None], Callable[[], None]]:
+        env = make()
+        env.reset(seed=0)
+
+        def step(actions: Any) -> None:
+            _, _, terminated, truncated, _ = env.step(int(actions[0]))
+            if terminated or truncated:
+                env.reset()
+
+        return (lambda: _play(step, 1, _REFERENCE_STEPS)), env.close
+
+    return _Subject(name, 1, 1, _REFERENCE_STEPS, prepare)
+
+
+def _play(step: Callable[[Any], Any], num_envs: int, num_steps: int) -> None:
+    for actions in np.random.default_rng(0).choice(_ACTIONS, (num_steps, num_envs)):
+        step(actions)
+
+
+def _python_share(given: dict[str, Any], rounds: int) -> float:
+    """The part of a step of the vector environment that is spent outside the native call; the least of some rounds."""
+    from mario_a3c.envs.gym_vector_env import MarioVectorEnv
+
+    env = MarioVectorEnv(_config(num_threads=1), copy=False, **given)
+    env.reset(seed=0)
+    native_seconds = 0.0
+    native_step = env.batch.native_step
+
+    def timed(target: int | None = None) -> None:
+        nonlocal native_seconds
+        started = time.perf_counter()
+        native_step(target)
+        native_seconds += time.perf_counter() - started
+
+    env.batch.native_step = timed
+    shares = []
+    for _ in range(rounds):
+        native_seconds = 0.0
+        started = time.perf_counter()
+        _play(env.step, _NUM_ENVS, _OWN_STEPS)
+        shares.append(1.0 - native_seconds / (time.perf_counter() - started))
+    env.close()
+    return min(shares)
