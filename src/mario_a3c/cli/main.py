@@ -28,7 +28,8 @@ class Command:
 COMMANDS = (
     Command("train", "train an agent (not built yet: checks the set-up and says what is missing)"),
     Command("eval", "evaluate a checkpoint (not built yet: says so)"),
-    Command("bench", "measure how fast the console is, beside other emulators"),
+    Command("play", "play a stage with the keyboard, and record it"),
+    Command("bench", "measure how fast the console and the environments are, beside others"),
     Command("rom", "find, fetch and check the game's ROM"),
     Command("recompile", "compile the game's program for this machine: eight times faster frames"),
     Command("doctor", "check this machine and say what each missing thing costs"),
