@@ -13,8 +13,16 @@ IMPORTABLE = {
     "train:build_training_config": "XX-01",
     "train:run_training": "XX-01",
     "train:TrainingConfig": "XX-01",
+    "mario_a3c.envs:MarioEnvConfig": "EN-01",
+    "mario_a3c.envs:MarioVectorEnvConfig": "EN-02",
+    "mario_a3c.envs:create_vector_env": "EN-03",
+    "mario_a3c.envs:create_eval_env": "EN-07",
 }
-FLAGS = {("train", "--config-out"): "CK-15"}
+FLAGS = {
+    ("train", "--config-out"): "CK-15",
+    ("play", "--world"): "EN-19",
+    ("play", "--stage"): "EN-19",
+}
 FILES = {
     "requirements.txt": "PK-02",
     "environment.yml": "PK-03",

@@ -34,6 +34,7 @@ OPTIONAL_PACKAGES = (
     ("ray", "training and search over several machines", "ray"),
     ("fastapi", "the dashboard", "dashboard"),
     ("playwright", "tests of the dashboard in a real browser", "browser"),
+    ("pygame", "a window for playing and watching", "window"),
     ("moviepy", "Gymnasium's own video recorder", "video"),
     ("pygame", "a window to watch and to play in", "window"),
     ("stable_retro", "the reference emulators, for comparison", "reference"),

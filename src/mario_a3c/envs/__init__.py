@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from mario_a3c.envs.gym_env import MarioEnv
     from mario_a3c.envs.gym_vector_env import MarioVectorEnv
     from mario_a3c.envs.mario_batch import MarioBatch, StartState
+    from mario_a3c.envs.png import write_png
     from mario_a3c.envs.progress_map import ProgressMap
     from mario_a3c.envs.vector_env_checker import check_vector_env
 
@@ -28,6 +29,7 @@ __all__ = [
     "check_vector_env",
     "create_eval_env",
     "create_vector_env",
+    "write_png",
 ]
 
 _HOMES = {
@@ -45,6 +47,7 @@ _HOMES = {
     "check_vector_env": "vector_env_checker",
     "create_eval_env": "factory",
     "create_vector_env": "factory",
+    "write_png": "png",
 }
 
 

@@ -6,6 +6,7 @@ gymnasium.make("mario_a3c/SuperMarioBros-1-1-v0")
 """
 
 import dataclasses
+import warnings
 from typing import Any
 
 import gymnasium
@@ -21,6 +22,8 @@ _PASSED_ON = ("rom", "engine", "cache")
 
 
 def register_environments() -> None:
+    # v0 to v3 are graphics, as in gym-super-mario-bros; Gymnasium takes them for versions, and v0 for an old one.
+    warnings.filterwarnings("ignore", f".*{NAMESPACE}/SuperMarioBros.*out of date", DeprecationWarning)
     for name in known_ids():
         identifier = f"{NAMESPACE}/{name}"
         if identifier not in gymnasium.registry:

@@ -1,6 +1,7 @@
 """A window for people, where there is a display: pygame draws it, and is asked for only here."""
 
 import importlib
+import os
 from typing import Any
 
 import numpy as np
@@ -54,8 +55,8 @@ class Window:
                 self._surface = pygame.display.set_mode((width * self._scale, height * self._scale))
             except pygame.error as error:
                 raise SetupError(
-                    f"no window can be opened ({error}): there is no display here; use render_mode='rgb_array', which "
-                    "needs none, or set DISPLAY"
+                    f"no window can be opened ({error}): there is no display here; set DISPLAY, or in a program use "
+                    "render_mode='rgb_array', which needs none"
                 ) from error
             pygame.display.set_caption(self._title)
             self._clock = pygame.time.Clock()
@@ -78,6 +79,7 @@ KEYS = {
 
 
 def load_pygame() -> Any:
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     try:
         return importlib.import_module("pygame")
     except ImportError as error:
