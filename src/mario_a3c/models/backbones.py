@@ -1,0 +1,107 @@
+"""What a picture becomes: convolutions, then `fc` to a vector of features. No BatchNorm: acting and learning see
+batches of different sizes, and statistics over a batch would make them disagree about the same picture.
+"""
+
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from mario_a3c.errors import ConfigError
+from mario_a3c.models.config import ModelConfig
+from mario_a3c.models.initialisation import orthogonal
+
+
+class ResidualBlock(nn.Module):
+    """x + conv(relu(conv(relu(x)))), as in IMPALA (Espeholt et al. 2018, figure 3)."""
+
+    def __init__(self, channels: int, layer_norm: bool) -> None:
+        super().__init__()
+        self.norm1, self.norm2 = normalisation(channels, layer_norm), normalisation(channels, layer_norm)
+        self.conv1 = nn.Conv2d(channels, channels, 3, padding=1)
+        self.conv2 = nn.Conv2d(channels, channels, 3, padding=1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.conv1(functional.relu(self.norm1(x)))
+        y = self.conv2(functional.relu(self.norm2(y)))
+        return x + y
+
+
+class ImpalaBlock(nn.Module):
+    """Convolution, max-pool to half the size, residual blocks."""
+
+    def __init__(self, in_channels: int, channels: int, num_residual_blocks: int, layer_norm: bool) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(in_channels, channels, 3, padding=1)
+        self.residual = nn.Sequential(*(ResidualBlock(channels, layer_norm) for _ in range(num_residual_blocks)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = functional.max_pool2d(self.conv(x), 3, stride=2, padding=1)
+        out: Tensor = self.residual(x)
+        return out
+
+
+class Backbone(nn.Module):
+    """uint8 pictures [B, C, H, W] -> float32 features [B, hidden_size].
+
+    `precision` is what convolutions and `fc` compute in; the weights stay float32 where they are learned, and may be
+    of that precision themselves where they only act.
+    """
+
+    precision: torch.dtype = torch.float32
+
+    def __init__(self, config: ModelConfig, observation_shape: tuple[int, int, int]) -> None:
+        super().__init__()
+        if config.backbone == "impala":
+            self.convolutions = impala_convolutions(config, observation_shape[0])
+        elif config.backbone == "nature":
+            self.convolutions = nature_convolutions(config, observation_shape[0])
+        else:
+            raise ConfigError(f"backbone {config.backbone!r} is decided by the device: ModelConfig.for_device")
+        self.pool = nn.AdaptiveAvgPool2d(1) if config.average_pool else nn.Identity()
+        self.fc = orthogonal(nn.Linear(self._num_flat(observation_shape), config.hidden_size), gain=2**0.5)
+
+    def forward(self, observations: Tensor) -> Tensor:
+        needs_casts = self.fc.weight.dtype != self.precision
+        x = observations.to(self.precision, memory_format=torch.channels_last) * (1.0 / 255.0)
+        with torch.autocast(x.device.type, self.precision if needs_casts else None, enabled=needs_casts):
+            x = functional.relu(self.pool(self.convolutions(x)))
+            x = functional.relu(self.fc(x.flatten(1)))
+        return x.float()
+
+    def _num_flat(self, observation_shape: tuple[int, int, int]) -> int:
+        channels, height, width = observation_shape
+        try:
+            with torch.no_grad():
+                return int(self.pool(self.convolutions(torch.zeros(1, channels, height, width))).numel())
+        except RuntimeError as error:
+            raise ConfigError(f"pictures of {height}x{width} are too small for this backbone: {error}") from error
+
+
+def impala_convolutions(config: ModelConfig, in_channels: int) -> nn.Sequential:
+    widths = pairwise((in_channels, *config.impala_channels))
+    return nn.Sequential(*(ImpalaBlock(a, b, config.residual_blocks, config.layer_norm) for a, b in widths))
+
+
+def nature_convolutions(config: ModelConfig, in_channels: int) -> nn.Sequential:
+    """Mnih et al. 2015; the last ReLU is the backbone's own."""
+
+    def convolution(channels_before: int, channels: int, size: int, stride: int) -> nn.Module:
+        return orthogonal(nn.Conv2d(channels_before, channels, size, stride), gain=2**0.5)
+
+    return nn.Sequential(
+        convolution(in_channels, 32, 8, stride=4),
+        normalisation(32, config.layer_norm),
+        nn.ReLU(),
+        convolution(32, 64, 4, stride=2),
+        normalisation(64, config.layer_norm),
+        nn.ReLU(),
+        convolution(64, 64, 3, stride=1),
+        normalisation(64, config.layer_norm),
+    )
+
+
+def normalisation(channels: int, layer_norm: bool) -> nn.Module:
+    """Over channels and picture of one sample, never over the batch."""
+    return nn.GroupNorm(1, channels) if layer_norm else nn.Identity()

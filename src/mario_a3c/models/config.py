@@ -1,0 +1,64 @@
+"""What the network is made of, and how it is run."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from mario_a3c.errors import ConfigError
+from mario_a3c.options import option
+
+Backbone = Literal["auto", "nature", "impala"]
+RecurrentType = Literal["none", "gru", "lstm"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelConfig:
+    """The network: a backbone that sees, a memory, and two heads."""
+
+    backbone: Backbone = option(
+        "auto", "nature: small, for one stage; impala: residual, for many; auto: nature on a CPU, impala on a GPU"
+    )
+    impala_channels: tuple[int, ...] = option((16, 32, 32), "channels of each block of the impala backbone")
+    residual_blocks: int = option(2, "residual blocks in each block of the impala backbone")
+    layer_norm: bool = option(False, "normalise the activations of the backbone")
+    average_pool: bool = option(False, "average over the picture before the fully connected layer")
+    hidden_size: int = option(512, "features that the backbone makes of a picture")
+    recurrent_type: RecurrentType = option("none", "the memory between steps")
+    recurrent_hidden_size: int = option(256, "features of the memory")
+    noisy_linear: bool = option(False, "heads with learned noise, drawn once per rollout and environment")
+    parameter_noise: float = option(0.0, "noise of this size on the actor head's weights, drawn like --noisy-linear's")
+
+    def __post_init__(self) -> None:
+        sizes = {
+            "--impala-channels": min(self.impala_channels, default=0),
+            "--hidden-size": self.hidden_size,
+            "--recurrent-hidden-size": self.recurrent_hidden_size,
+        }
+        for flag, size in sizes.items():
+            if size < 1:
+                raise ConfigError(f"{flag} must be at least 1, got {size}")
+        if self.residual_blocks < 0:
+            raise ConfigError(f"--residual-blocks must not be negative, got {self.residual_blocks}")
+        if not 0.0 <= self.parameter_noise < float("inf"):
+            raise ConfigError(f"--parameter-noise must not be negative, got {self.parameter_noise}")
+        if self.parameter_noise and self.noisy_linear:
+            raise ConfigError("--noisy-linear learns its own noise: leave --parameter-noise out")
+
+    def for_device(self, device_type: str) -> "ModelConfig":
+        """The same with nothing left open: what is built, and what a checkpoint records."""
+        if self.backbone != "auto":
+            return self
+        return replace(self, backbone="nature" if device_type == "cpu" else "impala")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExecutionConfig:
+    """How the network is run. By default the fastest way that this machine has."""
+
+    device: str = option("auto", "cpu, cuda or cuda:N; auto: a GPU where torch sees one")
+    amp: bool = option(True, "half precision in the backbone where it is faster here")
+    compile: bool = option(True, "compile the backbone with torch.compile where it is faster here")
+
+    def __post_init__(self) -> None:
+        kind, _, index = self.device.partition(":")
+        if kind not in ("auto", "cpu", "cuda") or (index and not (kind == "cuda" and index.isdigit())):
+            raise ConfigError(f"--device must be auto, cpu, cuda or cuda:N, got {self.device!r}")
