@@ -11,6 +11,7 @@ from mario_a3c.models.heads import Head, NoisyLinear, factorised
 from mario_a3c.models.initialisation import orthogonal
 from mario_a3c.models.memories import Memory, NoMemory, State
 from mario_a3c.models.recurrent import GruMemory, LstmMemory
+from mario_a3c.models.transformer import TransformerMemory
 
 _POLICY_GAIN, _VALUE_GAIN = 0.01, 1.0
 _LEARNED_SIGMA = 0.5  # Fortunato et al. 2018, for factorised noise
@@ -102,6 +103,14 @@ def make_memory(config: ModelConfig) -> Memory:
         return GruMemory(*sizes)
     if config.recurrent_type == "lstm":
         return LstmMemory(*sizes)
+    if config.recurrent_type in ("transformer", "gtrxl"):
+        return TransformerMemory(
+            *sizes,
+            num_layers=config.transformer_layers,
+            num_heads=config.transformer_heads,
+            memory_length=config.memory_length,
+            is_gated=config.recurrent_type == "gtrxl",
+        )
     return NoMemory(config.hidden_size)
 
 

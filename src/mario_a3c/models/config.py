@@ -7,7 +7,7 @@ from mario_a3c.errors import ConfigError
 from mario_a3c.options import option
 
 Backbone = Literal["auto", "nature", "impala"]
-RecurrentType = Literal["none", "gru", "lstm"]
+RecurrentType = Literal["none", "gru", "lstm", "transformer", "gtrxl"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,6 +24,9 @@ class ModelConfig:
     hidden_size: int = option(512, "features that the backbone makes of a picture")
     recurrent_type: RecurrentType = option("none", "the memory between steps")
     recurrent_hidden_size: int = option(256, "features of the memory")
+    transformer_layers: int = option(2, "layers of the transformer and gtrxl memories")
+    transformer_heads: int = option(4, "attention heads of the transformer and gtrxl memories")
+    memory_length: int = option(64, "steps that the transformer and gtrxl memories look back")
     noisy_linear: bool = option(False, "heads with learned noise, drawn once per rollout and environment")
     parameter_noise: float = option(0.0, "noise of this size on the actor head's weights, drawn like --noisy-linear's")
 
@@ -32,12 +35,21 @@ class ModelConfig:
             "--impala-channels": min(self.impala_channels, default=0),
             "--hidden-size": self.hidden_size,
             "--recurrent-hidden-size": self.recurrent_hidden_size,
+            "--transformer-layers": self.transformer_layers,
+            "--transformer-heads": self.transformer_heads,
+            "--memory-length": self.memory_length,
         }
         for flag, size in sizes.items():
             if size < 1:
                 raise ConfigError(f"{flag} must be at least 1, got {size}")
         if self.residual_blocks < 0:
             raise ConfigError(f"--residual-blocks must not be negative, got {self.residual_blocks}")
+        has_heads = self.recurrent_type in ("transformer", "gtrxl")
+        if has_heads and self.recurrent_hidden_size % (2 * self.transformer_heads):
+            raise ConfigError(
+                f"--recurrent-hidden-size {self.recurrent_hidden_size} must be a multiple of twice "
+                f"--transformer-heads {self.transformer_heads}"
+            )
         if not 0.0 <= self.parameter_noise < float("inf"):
             raise ConfigError(f"--parameter-noise must not be negative, got {self.parameter_noise}")
         if self.parameter_noise and self.noisy_linear:

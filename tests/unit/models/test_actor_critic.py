@@ -20,7 +20,7 @@ each_real_memory = pytest.mark.parametrize("recurrent_type", [name for name in R
 
 def make_model(recurrent_type: RecurrentType = "none", **options: typing.Any) -> MarioActorCritic:
     torch.manual_seed(1)
-    sizes = {"hidden_size": 32, "recurrent_hidden_size": 32, "backbone": "nature"}
+    sizes = {"hidden_size": 32, "recurrent_hidden_size": 32, "memory_length": 7, "backbone": "nature"}
     config = ModelConfig(recurrent_type=recurrent_type, **{**sizes, **options})
     model = MarioActorCritic(config, NUM_ACTIONS, SHAPE)
     torch.nn.init.normal_(next(model.actor.parameters()))  # a head that begins near zero would hide differences
@@ -108,7 +108,7 @@ def test_a_memory_does_remember(recurrent_type: RecurrentType) -> None:
 
 @each_real_memory
 def test_gradients_flow_through_the_unroll_and_stop_where_an_episode_starts(recurrent_type: RecurrentType) -> None:
-    model = make_model(recurrent_type)
+    model = make_model(recurrent_type, memory_length=T)
     starts = torch.zeros(T, N, dtype=torch.bool)
     starts[9, 0] = True
     features = torch.randn(T, N, 32, requires_grad=True)
