@@ -134,7 +134,7 @@ class Attention(nn.Module):
         return self.output(seen), keys, values
 
     def _scores(self, queries: Tensor, keys: Tensor, distance_encoding: Tensor | None) -> Tensor:
-        scale = (queries.shape[-1] // self.num_heads) ** -0.5
+        scale = math.sqrt(self.num_heads / queries.shape[-1])
         content = queries if distance_encoding is None else queries + self.content_bias
         scores: Tensor = torch.einsum("nthd,nkhd->nhtk", self._heads(content), self._heads(keys))
         if distance_encoding is not None:

@@ -1,0 +1,166 @@
+"""How a network is run on this machine: device, precision, compilation. Decided here and nowhere else.
+
+Half precision is for the backbone, where the work is; memory and heads are float32 always, so that log-probabilities of
+acting and learning are comparable. float32 means float32: TF32 is off.
+"""
+
+import copy
+import logging
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch.utils import _pytree as pytree
+
+from mario_a3c.cache_dir import CacheDir
+from mario_a3c.errors import SetupError
+from mario_a3c.models.actor_critic import MarioActorCritic
+from mario_a3c.models.config import Backbone, ExecutionConfig
+from mario_a3c.models.measured_modes import recall_fastest
+from mario_a3c.models.torch_probe import ONEDNN_LIMIT, probe_cpu_bfloat16
+
+LOG = logging.getLogger("mario.models")
+
+Precision = Literal["float32", "bfloat16", "float16"]
+Compilation = Literal["none", "default", "max-autotune-no-cudagraphs"]
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+# One per batch size, precision and use of gradients; beyond it torch would go on uncompiled, with a warning only.
+_MAX_COMPILATIONS = 64
+_WARM_UP_CALLS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """A decision; goes into the metadata as it is."""
+
+    device: str
+    precision: Precision
+    compilation: Compilation
+    reason: str
+
+    def prepare(self, model: MarioActorCritic) -> MarioActorCritic:
+        """Puts a network on the device, ready to learn. Names and types of its weights stay as they were."""
+        model.to(self.device)
+        model.backbone.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        model.backbone.precision = DTYPES[self.precision]
+        if self.compilation != "none":
+            from torch import _dynamo  # takes a second, which only those who compile should wait
+
+            _dynamo.config.recompile_limit = _MAX_COMPILATIONS
+            # In place: a wrapper would put its own name before those of the weights.
+            model.backbone.compile(dynamic=False, mode=self.compilation)
+        return model
+
+    def acting_copy(self, model: MarioActorCritic) -> MarioActorCritic:
+        """A network that only acts, its backbone's weights in half precision; `copy_weights` keeps it up to date."""
+        acting = copy.deepcopy(model).requires_grad_(False)
+        acting.backbone.to(DTYPES[self.precision])
+        return self.prepare(acting)
+
+    def grad_scaler(self) -> torch.amp.GradScaler:
+        """Scales the loss where gradients would vanish in float16; elsewhere it does nothing."""
+        return torch.amp.GradScaler(torch.device(self.device).type, enabled=self.precision == "float16")
+
+    def graph(self, function: Callable[..., Any], *example: Any) -> Callable[..., Any]:
+        """`function` as one CUDA graph for tensors of the example's shapes; on a CPU the function itself."""
+        return CudaGraph(function, example) if torch.device(self.device).type == "cuda" else function
+
+
+class CudaGraph:
+    """A function recorded once and replayed: one launch instead of hundreds.
+
+    Arguments and results are nested tuples and dictionaries of tensors. Results are overwritten by the next call.
+    The function must read weights where they lie: change them in place.
+    """
+
+    def __init__(self, function: Callable[..., Any], example: tuple[Any, ...]) -> None:
+        self._inputs: tuple[Any, ...] = pytree.tree_map(torch.clone, example)
+        side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.no_grad(), torch.cuda.stream(side):  # compilation and choice of kernels happen before recording
+            for _ in range(_WARM_UP_CALLS):
+                function(*self._inputs)
+        torch.cuda.current_stream().wait_stream(side)
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.no_grad(), torch.cuda.graph(self._graph):
+            self._outputs = function(*self._inputs)
+
+    def __call__(self, *arguments: Any) -> Any:
+        ours, theirs = pytree.tree_leaves(self._inputs), pytree.tree_leaves(arguments)
+        torch._foreach_copy_(ours, theirs)
+        self._graph.replay()
+        return self._outputs
+
+
+def copy_weights(source: MarioActorCritic, target: MarioActorCritic) -> None:
+    """In place, rounded to the target's precision: recorded graphs stay valid."""
+    with torch.no_grad():
+        torch._foreach_copy_(list(target.parameters()), list(source.parameters()))
+
+
+def decide_execution(config: ExecutionConfig, backbone: Backbone, cache: CacheDir | None) -> Execution:
+    """The fastest way that this machine is known to have, within what the flags allow.
+
+    On a CPU that is eager float32, unless `mario bench model` found something faster for this backbone here.
+    """
+    device = choose_device(config.device)
+    return _on_gpu(config, device) if device.type == "cuda" else _on_cpu(config, backbone, cache)
+
+
+def choose_device(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = torch.device(name)
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise SetupError(
+            f"--device {name}: torch sees {torch.cuda.device_count()} CUDA devices; `mario doctor` says more, "
+            "--device cpu works everywhere"
+        )
+    return device
+
+
+def _on_gpu(config: ExecutionConfig, device: torch.device) -> Execution:
+    # cuDNN would use TF32 for float32 convolutions and recurrent layers, and give other numbers than a step does.
+    torch.backends.cudnn.conv.fp32_precision = "ieee"  # type: ignore[attr-defined]
+    torch.backends.cudnn.rnn.fp32_precision = "ieee"  # type: ignore[attr-defined]
+    precision: Precision = "float32"
+    if config.amp:
+        precision = "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float16"
+    missing = _missing_for_compilation()
+    if config.compile and missing:
+        LOG.warning("the network is not compiled, which costs speed: %s is missing", missing)
+    compilation: Compilation = "default" if config.compile and not missing else "none"
+    return Execution(str(device), precision, compilation, torch.cuda.get_device_name(device))
+
+
+def _on_cpu(config: ExecutionConfig, backbone: Backbone, cache: CacheDir | None) -> Execution:
+    plain = Execution("cpu", "float32", "none", "nothing faster is known here; `mario bench model` measures")
+    if cache is None:
+        return plain
+    mode = recall_fastest(cache, backbone, with_bfloat16=config.amp, with_compilation=config.compile)
+    if mode is None:
+        return plain
+    if mode.precision == "bfloat16" and not allow_cpu_bfloat16(cache):
+        return plain
+    compilation: Compilation = "default" if mode.is_compiled else "none"
+    return Execution("cpu", mode.precision, compilation, f"measured here: {mode.speedup:.2f}x of eager float32")
+
+
+def allow_cpu_bfloat16(cache: CacheDir | None) -> bool:
+    """Whether this process may compute in bfloat16 on the CPU; must be asked before it first computes anything."""
+    support = probe_cpu_bfloat16(cache, torch.__version__).support
+    if support == "limited":
+        os.environ.update(ONEDNN_LIMIT)
+    return support != "broken"
+
+
+def _missing_for_compilation() -> str | None:
+    from torch.utils._triton import has_triton
+
+    if not has_triton():
+        return "Triton"
+    return None if any(map(shutil.which, ("cc", "gcc", "clang"))) else "a C compiler"

@@ -1,0 +1,64 @@
+import pytest
+import torch
+from torch import nn
+
+from mario_a3c.errors import ConfigError
+from mario_a3c.models.backbones import Backbone, ImpalaBlock
+from mario_a3c.models.config import ModelConfig
+
+SHAPE = (4, 36, 36)
+OPTIONS = [{}, {"layer_norm": True}, {"average_pool": True}, {"layer_norm": True, "average_pool": True}]
+
+
+def pictures(num: int, seed: int = 0) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(0, 256, (num, *SHAPE), dtype=torch.uint8, generator=generator)
+
+
+@pytest.mark.parametrize("name", ["nature", "impala"])
+@pytest.mark.parametrize("options", OPTIONS)
+def test_a_picture_gives_the_same_features_whatever_else_is_in_the_batch(name: str, options: dict[str, bool]) -> None:
+    torch.manual_seed(0)
+    backbone = Backbone(ModelConfig(backbone=name, hidden_size=24, **options), SHAPE)  # type: ignore[arg-type]
+    one, others = pictures(1), pictures(5, seed=1)
+    with torch.no_grad():
+        alone = backbone(one)
+        together = backbone(torch.cat([one, others]))
+    assert together.shape == (6, 24)
+    assert alone.std() > 0
+    torch.testing.assert_close(together[:1], alone, atol=1e-5, rtol=1e-5)
+    assert not any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in backbone.modules())
+
+
+def test_pictures_are_scaled_inside() -> None:
+    """White is 1: the same weights without the division see 255 times as much."""
+    backbone = Backbone(ModelConfig(backbone="nature", hidden_size=24), SHAPE)
+    white = torch.full((1, *SHAPE), 255, dtype=torch.uint8)
+    with torch.no_grad():
+        x = torch.relu(backbone.convolutions(torch.ones(1, *SHAPE)))
+        torch.testing.assert_close(backbone(white), torch.relu(backbone.fc(x.flatten(1))))
+
+
+def test_the_impala_block_is_convolution_pool_and_residual_blocks() -> None:
+    block = ImpalaBlock(4, 16, num_residual_blocks=2, layer_norm=False)
+    assert block(torch.zeros(1, 4, 84, 84)).shape == (1, 16, 42, 42)
+    for residual in block.residual:  # whose branches are switched off by zeros, and then nothing of them is left
+        for parameter in residual.parameters():
+            nn.init.zeros_(parameter)
+    x = torch.randn(1, 4, 9, 9)
+    expected = nn.functional.max_pool2d(block.conv(x), 3, stride=2, padding=1)
+    assert torch.equal(block(x), expected)
+
+
+def test_widths_and_depth_are_configurable() -> None:
+    def num_convolutions(**options: object) -> int:
+        backbone = Backbone(ModelConfig(backbone="impala", hidden_size=8, **options), SHAPE)  # type: ignore[arg-type]
+        return sum(isinstance(module, nn.Conv2d) for module in backbone.modules())
+
+    assert num_convolutions() == 3 * (1 + 2 * 2)
+    assert num_convolutions(impala_channels=(8, 8), residual_blocks=3) == 2 * (1 + 3 * 2)
+
+
+def test_pictures_too_small_for_the_backbone_are_refused() -> None:
+    with pytest.raises(ConfigError, match="20x20 are too small"):
+        Backbone(ModelConfig(backbone="nature"), (4, 20, 20))
