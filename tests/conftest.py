@@ -1,5 +1,6 @@
 """Fixtures that several rooms share."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,17 @@ def game_rom() -> Path:
 @pytest.fixture
 def cache(tmp_path: Path) -> CacheDir:
     return CacheDir.open(CacheConfig(cache_dir=tmp_path / "cache"))
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """For tiny networks, which several threads only slow down."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture(autouse=True)

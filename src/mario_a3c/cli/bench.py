@@ -1,16 +1,17 @@
-"""`mario bench console|env`: how fast the parts are on this machine."""
+"""`mario bench console|env|model`: how fast the parts are on this machine."""
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 from mario_a3c.bench.config import BenchConfig
 from mario_a3c.cache_dir import CacheConfig, CacheDir
 from mario_a3c.config.command_line import parse_command
 from mario_a3c.durable_file import write_durably
 from mario_a3c.errors import ExitCode
+from mario_a3c.models.config import ExecutionConfig
 from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.native.rom import locate_rom
 from mario_a3c.options import option, section
@@ -18,6 +19,9 @@ from mario_a3c.options import option, section
 if TYPE_CHECKING:
     from mario_a3c.bench.console import ConsoleBench
     from mario_a3c.bench.env import EnvBench
+    from mario_a3c.bench.model import ModelBench
+
+Subject = Literal["console", "env", "model"]
 
 _NUM_REFERENCES = 2
 # What ratios are taken of: the emulator that people have used for this game.
@@ -26,39 +30,29 @@ _YARDSTICK = "nes-py"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Arguments:
-    """Measure frames of the console or steps of the environments, beside those of others where they are installed."""
+    """Measure the console or the environments beside those of others, where they are installed, or the networks."""
 
-    subject: Literal["console", "env"] = option("console", "what to measure", positional=True)
+    subject: Subject = option("console", "what to measure", positional=True)
     bench: BenchConfig = section(BenchConfig)
     engine: EngineConfig = section(EngineConfig)
+    execution: ExecutionConfig = section(ExecutionConfig)
     rom: RomConfig = section(RomConfig)
     cache: CacheConfig = section(CacheConfig)
 
 
 def main(argv: Sequence[str]) -> int:
     arguments = parse_command(Arguments, argv, prog="mario bench")
-    cache = CacheDir.open(arguments.cache)
-    rom = locate_rom(arguments.rom, cache)
-    result: ConsoleBench | EnvBench
-    if arguments.subject == "env":
-        from mario_a3c.bench.env import bench_env
-
-        result = bench_env(arguments.bench, arguments.engine, rom, cache)
-    else:
-        from mario_a3c.bench.console import bench_console
-
-        result = bench_console(arguments.bench, arguments.engine, rom, cache)
+    result = _MEASURE[arguments.subject](arguments, CacheDir.open(arguments.cache))
     if arguments.bench.json is not None:
         write_durably(arguments.bench.json, (json.dumps(dataclasses.asdict(result), indent=2) + "\n").encode())
-    print(f"{result.machine}, {result.num_cores} cores, Python {result.python}\n{result.rom}\n")
-    if arguments.subject == "env":
-        print_envs(cast("EnvBench", result))
-    else:
-        print_console(cast("ConsoleBench", result))
     return ExitCode.DONE
 
 
-def print_console(result: "ConsoleBench") -> None:
+def measure_console(arguments: Arguments, cache: CacheDir) -> "ConsoleBench":
+    from mario_a3c.bench.console import bench_console
+
+    result = bench_console(arguments.bench, arguments.engine, locate_rom(arguments.rom, cache), cache)
+    _print_machine(result)
     yardstick = next((speed.frames_per_second for speed in result.speeds if speed.subject == _YARDSTICK), None)
     print(f"| emulator | picture | threads | frames/s | over {_YARDSTICK} |\n| --- | --- | --- | --- | --- |")
     for speed in result.speeds:
@@ -69,10 +63,15 @@ def print_console(result: "ConsoleBench") -> None:
         f"\nstate of one console: copy {times.copy_microseconds} us, save {times.save_microseconds} us, "
         f"load {times.load_microseconds} us (called from Python)"
     )
+    return result
 
 
-def print_envs(result: "EnvBench") -> None:
+def measure_envs(arguments: Arguments, cache: CacheDir) -> "EnvBench":
     """Ratios are those of one environment of others, with wrappers, in one process."""
+    from mario_a3c.bench.env import bench_env
+
+    result = bench_env(arguments.bench, arguments.engine, locate_rom(arguments.rom, cache), cache)
+    _print_machine(result)
     singles = {
         speed.subject.removesuffix(" with wrappers"): speed.steps_per_second
         for speed in result.speeds
@@ -87,3 +86,37 @@ def print_envs(result: "EnvBench") -> None:
     print(f"\nPython's share of a step of 256 environments on one thread: {result.python_share:.1%}")
     if len(singles) < _NUM_REFERENCES:
         print("(others are measured where their packages and opencv-python-headless are installed)")
+    return result
+
+
+def measure_model(arguments: Arguments, cache: CacheDir) -> "ModelBench":
+    from mario_a3c.bench.model import bench_model
+
+    result = bench_model(arguments.bench, arguments.execution, cache)
+    print(f"{result.device}; {result.machine}, {result.num_cores} cores; torch {result.torch}\n")
+    print("| network | memory | work | batch | precision | compiled | steps/s |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for speed in result.speeds:
+        compiled = speed.compilation + (", graph" if speed.has_graph else "")
+        memory = f"{speed.memory} ({speed.variant})" if speed.variant else speed.memory
+        print(
+            f"| {speed.backbone} | {memory} | {speed.work} | {speed.batch} | {speed.precision} | {compiled} "
+            f"| {speed.steps_per_second:,.0f} |"
+        )
+    print("\ntime with a memory over the time without, nature backbone:")
+    for name, cost in result.memory_costs.items():
+        print(f"  {name}: {cost}x")
+    for backbone, way in result.chosen.items():
+        print(f"\n{backbone} runs here by default in {way.precision}, compilation {way.compilation} ({way.reason})")
+    return result
+
+
+def _print_machine(result: "ConsoleBench | EnvBench") -> None:
+    print(f"{result.machine}, {result.num_cores} cores, Python {result.python}\n{result.rom}\n")
+
+
+_MEASURE: dict[Subject, Callable[[Arguments, CacheDir], "ConsoleBench | EnvBench | ModelBench"]] = {
+    "console": measure_console,
+    "env": measure_envs,
+    "model": measure_model,
+}

@@ -13,14 +13,16 @@ from typing import Literal
 from mario_a3c.cache_dir import CacheConfig, CacheDir
 from mario_a3c.config.command_line import parse_command
 from mario_a3c.errors import ExitCode, MarioError
+from mario_a3c.models.config import ExecutionConfig, ModelConfig
 from mario_a3c.models.torch_probe import ONEDNN_LIMIT, TorchError, describe_torch, probe_cpu_bfloat16
 from mario_a3c.native.config import RomConfig
 from mario_a3c.native.library import load_library
 from mario_a3c.native.rom import find_rom
-from mario_a3c.options import section
+from mario_a3c.options import option, section
 
 SUPPORTED_PYTHON = ((3, 10), (3, 14))
 _LITTLE_DISK_BYTES = 5_000_000_000  # a long run with videos and checkpoints
+_NUM_ACTIONS = 7  # the usual set; each more adds one row to a head
 _NO_DISK_BYTES = 200_000_000  # not even one checkpoint with its consoles
 
 # Whoever came through the launcher has another Python on the PATH than the one that runs this.
@@ -45,6 +47,9 @@ OPTIONAL_PACKAGES = (
 class Arguments:
     """Check Python, compiler, native library, ROM, PyTorch, disk and optional packages."""
 
+    show_model: bool = option(False, "also build the network and say how big it is", flag="--model")
+    model: ModelConfig = section(ModelConfig)
+    execution: ExecutionConfig = section(ExecutionConfig)
     rom: RomConfig = section(RomConfig)
     cache: CacheConfig = section(CacheConfig)
 
@@ -83,6 +88,8 @@ def examine(arguments: Arguments) -> Iterator[Finding]:
     yield from failing("torch", lambda: check_torch(cache))
     yield from failing("disk", check_disk)
     yield from check_optional_packages()
+    if arguments.show_model:
+        yield from failing("model", lambda: check_model(arguments, cache))
 
 
 def failing(subject: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
@@ -162,6 +169,24 @@ def check_bfloat16(cache: CacheDir | None, torch_version: str) -> Finding:
         setting = " ".join(f"{name}={value}" for name, value in ONEDNN_LIMIT.items())
         return Finding("ok", "cpu bfloat16", f"works with {setting} ({report.reason})")
     return Finding("warn", "cpu bfloat16", f"does not work ({report.reason}): mixed precision on the CPU is off")
+
+
+def check_model(arguments: Arguments, cache: CacheDir | None) -> Iterator[Finding]:
+    from mario_a3c.models.actor_critic import MarioActorCritic
+    from mario_a3c.models.execution import choose_device, decide_execution
+    from mario_a3c.models.size import measure_size
+
+    config = arguments.model.for_device(choose_device(arguments.execution.device).type)
+    size = measure_size(MarioActorCritic(config, _NUM_ACTIONS))
+    memory = f", {size.num_state_bytes:,} bytes of memory for each environment" if size.num_state_bytes else ""
+    yield Finding(
+        "ok",
+        "model",
+        f"{config.backbone}, memory {config.recurrent_type}: {size.num_parameters:,} parameters, "
+        f"{size.num_multiply_adds:,} multiply-adds per decision{memory}",
+    )
+    way = decide_execution(arguments.execution, config.backbone, cache)
+    yield Finding("ok", "execution", f"{way.device}, {way.precision}, compilation {way.compilation} ({way.reason})")
 
 
 def check_disk() -> Iterator[Finding]:

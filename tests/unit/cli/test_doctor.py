@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,6 +12,7 @@ from mario_a3c.cache_dir import CacheConfig
 from mario_a3c.cli import doctor
 from mario_a3c.cli.doctor import Arguments, Finding, examine
 from mario_a3c.errors import NativeLibraryError
+from mario_a3c.models.config import ExecutionConfig, ModelConfig
 from mario_a3c.models.torch_probe import Bfloat16Report, TorchError, TorchReport
 from mario_a3c.native.config import RomConfig
 from tests.support.cartridges import write_cartridge
@@ -130,3 +132,16 @@ def test_a_folder_of_the_same_name_is_not_a_package(tmp_path: Path, monkeypatch:
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(doctor, "OPTIONAL_PACKAGES", (("mere_folder", "mirror", "wandb"),))
     assert [finding.status for finding in doctor.check_optional_packages()] == ["note"]
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_the_model_is_built_and_measured_when_asked_for(arguments: Arguments) -> None:
+    assert "model" not in findings(arguments)
+    asked = replace(arguments, show_model=True, execution=ExecutionConfig(device="cpu"))
+    found = findings(asked)
+    assert "nature, memory none: 1,688,232 parameters, 9,347,072 multiply-adds per decision" in found["model"].detail
+    assert "float32" in found["execution"].detail
+    gru = replace(asked, model=ModelConfig(backbone="impala", recurrent_type="gru"))
+    assert "1,024 bytes of memory" in findings(gru)["model"].detail
+    absent = replace(asked, execution=ExecutionConfig(device="cuda:99"))
+    assert findings(absent)["model"].status == "fail"

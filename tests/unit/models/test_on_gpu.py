@@ -138,5 +138,5 @@ def test_float16_learns_with_its_loss_scaled() -> None:
         torch.autograd.backward(scaler.scale(loss))
         scaler.step(optimizer)
         scaler.update()
-        losses.append(float(loss))
+        losses.append(float(loss.detach()))
     assert losses[-1] < 0.1 * losses[0]

@@ -1,0 +1,57 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from mario_a3c.bench import model as bench
+from mario_a3c.bench.model import Load, ModelSpeed, _compare, _costs
+from mario_a3c.cli.main import main
+from mario_a3c.models.execution import Execution
+
+
+def row(
+    work: str, precision: str, compilation: str, speed: float, memory: str = "none", variant: str = ""
+) -> ModelSpeed:
+    return ModelSpeed("nature", memory, work, "16", precision, compilation, False, variant, speed)  # type: ignore[arg-type]
+
+
+def test_ways_are_compared_by_acting_once_and_learning_once() -> None:
+    modes = _compare(
+        [
+            row("act", "float32", "none", 100),  # 0.01 s
+            row("act", "float32", "default", 400),
+            row("train", "float32", "none", 50),  # 0.02 s: 0.03 together
+            row("train", "float32", "default", 40),  # 0.0025 + 0.025
+        ]
+    )
+    assert [(mode.precision, mode.is_compiled, mode.speedup) for mode in modes] == [
+        ("float32", False, 1.0),
+        ("float32", True, 1.091),
+    ]
+
+
+def test_a_memory_costs_its_time_over_that_without_one() -> None:
+    rows = [row("train", "float32", "none", 90), row("train", "float32", "none", 60, memory="gru", variant="by steps")]
+    assert _costs(rows) == {"train none": 1.0, "train gru by steps": 1.5}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("one_thread")
+def test_the_command_measures_everything_and_keeps_what_is_fastest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tiny = Load(num_acting=2, rollout=(2, 2), seconds=0.0)
+    monkeypatch.setattr(bench, "_LOADS", dict.fromkeys(bench._LOADS, tiny))
+    monkeypatch.setattr(bench, "_ways_on_cpu", lambda *_: [Execution("cpu", "float32", "none", "measured")])
+    cache, result = tmp_path / "cache", tmp_path / "model.json"
+    flags = ["--rounds", "1", "--device", "cpu", "--cache-dir", str(cache), "--json", str(result)]
+    assert main(["bench", "model", *flags]) == 0
+    measured = json.loads(result.read_text())
+    assert {(row["backbone"], row["memory"], row["work"]) for row in measured["speeds"]} == {
+        *((backbone, "none", work) for backbone in ("nature", "impala") for work in ("act", "train")),
+        *(("nature", memory, work) for memory in bench._MEMORIES for work in ("act", "train")),
+    }
+    assert all(row["steps_per_second"] > 0 for row in measured["speeds"])
+    assert measured["memory_costs"]["train none"] == 1.0
+    assert len(list((cache / "probes").iterdir())) == 2, "one for each backbone"
+    assert "nature runs here by default in float32" in capsys.readouterr().out
