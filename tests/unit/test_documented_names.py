@@ -17,11 +17,17 @@ IMPORTABLE = {
     "mario_a3c.envs:MarioVectorEnvConfig": "EN-02",
     "mario_a3c.envs:create_vector_env": "EN-03",
     "mario_a3c.envs:create_eval_env": "EN-07",
+    "mario_a3c.models:MarioActorCritic": "MO-01",
+    "mario_a3c.models:ImpalaBlock": "MO-02",
+    "mario_a3c.models:PositionalEncoding": "MO-06",
+    "mario_a3c.models:NoisyLinear": "MO-09",
+    "mario_a3c.models:ModelOutput": "MO-10",
 }
 FLAGS = {
     ("train", "--config-out"): "CK-15",
     ("play", "--world"): "EN-19",
     ("play", "--stage"): "EN-19",
+    ("doctor", "--recurrent-type"): "MO-08",
 }
 FILES = {
     "requirements.txt": "PK-02",
