@@ -300,7 +300,7 @@ def _prepare_training(subject: _Subject, model: MarioActorCritic) -> Callable[[]
         model.memory.unroll = partial(unroll_by_steps, model.memory)  # type: ignore[method-assign]
     shape = subject.load.rollout
     observations = torch.randint(0, 256, (*shape, *model.observation_shape), dtype=torch.uint8, device=device)
-    starts = torch.rand(shape, device=device) < _START_PROBABILITY
+    starts = (torch.rand(shape) < _START_PROBABILITY).to(device if subject.variant else "cpu")
     state = model.initial_state(shape[1])
     optimizer = torch.optim.Adam(model.parameters(), 1e-4, fused=True)
     scaler = execution.grad_scaler()

@@ -85,7 +85,9 @@ class Pieces(NamedTuple):
 
 
 def cut_at_starts(episode_starts: Tensor, device: torch.device) -> Pieces:
-    """Index arithmetic on the CPU: for starts that lie on a GPU it waits for them, once per unroll."""
+    """Index arithmetic on the CPU. For starts that lie on a GPU it waits until everything before it is done there, once
+    per unroll; starts that lie on the CPU cost no wait.
+    """
     starts = episode_starts.cpu()
     T, N = starts.shape  # noqa: N806 -- axes are capitals
     begins = starts.clone()
@@ -102,7 +104,7 @@ def cut_at_starts(episode_starts: Tensor, device: torch.device) -> Pieces:
     return Pieces(
         batch_sizes=is_inside.sum(1),
         order=order.to(device),
-        place=order.argsort().to(device),
+        place=torch.empty_like(order).scatter_(0, order, torch.arange(T * N)).to(device),
         env=env.to(device),
         is_new_episode=((first_step > 0) | starts[0, env]).to(device),
         last_piece=ends_rollout.nonzero()[:, 0][env[ends_rollout].argsort()].to(device),

@@ -171,6 +171,8 @@ class Gate(nn.Module):
 
 def steps_into_episode(episode_starts: Tensor, position: Tensor) -> Tensor:
     """How many steps of its episode lie before each step: [T, N] from starts [T, N] and the count before them [N]."""
-    times = torch.arange(len(episode_starts), device=episode_starts.device)[:, None]
-    began = torch.where(episode_starts, times, -position)  # when the episode began, or at the latest did
+    times = torch.arange(len(episode_starts), device=position.device)[:, None]
+    began = torch.where(
+        episode_starts.to(position.device), times, -position
+    )  # when the episode began, or at the latest did
     return times - began.cummax(dim=0).values
