@@ -1,3 +1,4 @@
+import pytest
 import torch
 
 from mario_a3c.models.transformer import PositionalEncoding, TransformerMemory, steps_into_episode
@@ -33,3 +34,16 @@ def test_what_is_carried_does_not_grow_with_the_episode_and_looks_back_no_furthe
     }
     differs = (one - other).abs().amax(dim=(1, 2)) > 0
     assert differs.nonzero().flatten().tolist() == [10, 11, 12, 13, 14], "itself and the four steps after it"
+
+
+@pytest.mark.parametrize("is_gated", [False, True])
+def test_the_order_of_steps_matters(is_gated: bool) -> None:
+    """Attention by itself sees a set; positions make it a sequence."""
+    torch.manual_seed(0)
+    memory = TransformerMemory(8, 8, num_layers=1, num_heads=2, memory_length=8, is_gated=is_gated)
+    features, starts = torch.randn(6, 2, 8), torch.zeros(6, 2, dtype=torch.bool)
+    swapped = features[[1, 0, 2, 3, 4, 5]]
+    with torch.no_grad():
+        one, _ = memory.unroll(features, starts, memory.initial_state(2))
+        other, _ = memory.unroll(swapped, starts, memory.initial_state(2))
+    assert ((one[-1] - other[-1]).abs().amax(dim=1) > 1e-4).all()
