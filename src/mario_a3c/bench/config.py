@@ -12,6 +12,7 @@ class BenchConfig:
     """Machines are noisy: everything is measured several times, in turns, and the best of each counts."""
 
     rounds: int = option(3, "how often each thing is measured")
+    autotune: bool = option(False, "model: also let libraries search for their fastest kernels, which takes minutes")
     json: Path | None = option(None, "write the result to this file, too")
 
     def __post_init__(self) -> None:

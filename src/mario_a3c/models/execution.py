@@ -44,6 +44,7 @@ class Execution:
 
     def prepare(self, model: MarioActorCritic) -> MarioActorCritic:
         """Puts a network on the device, ready to learn. Names and types of its weights stay as they were."""
+        _turn_tf32_off()
         model.to(self.device)
         model.backbone.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         model.backbone.precision = DTYPES[self.precision]
@@ -124,9 +125,6 @@ def choose_device(name: str) -> torch.device:
 
 
 def _on_gpu(config: ExecutionConfig, device: torch.device) -> Execution:
-    # cuDNN would use TF32 for float32 convolutions and recurrent layers, and give other numbers than a step does.
-    torch.backends.cudnn.conv.fp32_precision = "ieee"  # type: ignore[attr-defined]
-    torch.backends.cudnn.rnn.fp32_precision = "ieee"  # type: ignore[attr-defined]
     precision: Precision = "float32"
     if config.amp:
         precision = "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float16"
@@ -156,6 +154,12 @@ def allow_cpu_bfloat16(cache: CacheDir | None) -> bool:
     if support == "limited":
         os.environ.update(ONEDNN_LIMIT)
     return support != "broken"
+
+
+def _turn_tf32_off() -> None:
+    """cuDNN would use it for float32 convolutions and recurrent layers, and an unroll would differ from its steps."""
+    torch.backends.cudnn.conv.fp32_precision = "ieee"  # type: ignore[attr-defined]
+    torch.backends.cudnn.rnn.fp32_precision = "ieee"  # type: ignore[attr-defined]
 
 
 def _missing_for_compilation() -> str | None:

@@ -22,7 +22,7 @@ _NOISE = 0.05
 class MeasuredMode:
     precision: Literal["float32", "bfloat16"]
     is_compiled: bool
-    speedup: float  # over eager float32, for acting once and learning once from every step
+    speedup: float  # over eager float32, for acting or for learning, whichever gains less
 
 
 def remember_modes(cache: CacheDir, backbone: Backbone, modes: Sequence[MeasuredMode]) -> None:

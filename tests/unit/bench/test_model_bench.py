@@ -6,6 +6,7 @@ import pytest
 from mario_a3c.bench import model as bench
 from mario_a3c.bench.model import Load, ModelSpeed, _compare, _costs
 from mario_a3c.cli.main import main
+from mario_a3c.models.config import ExecutionConfig
 from mario_a3c.models.execution import Execution
 
 
@@ -15,18 +16,21 @@ def row(
     return ModelSpeed("nature", memory, work, "16", precision, compilation, False, variant, speed)  # type: ignore[arg-type]
 
 
-def test_ways_are_compared_by_acting_once_and_learning_once() -> None:
+def test_a_way_counts_as_fast_as_it_is_where_it_gains_least() -> None:
     modes = _compare(
         [
-            row("act", "float32", "none", 100),  # 0.01 s
+            row("act", "float32", "none", 100),
             row("act", "float32", "default", 400),
-            row("train", "float32", "none", 50),  # 0.02 s: 0.03 together
-            row("train", "float32", "default", 40),  # 0.0025 + 0.025
+            row("act", "bfloat16", "none", 150),
+            row("train", "float32", "none", 50),
+            row("train", "float32", "default", 40),
+            row("train", "bfloat16", "none", 100),
         ]
     )
     assert [(mode.precision, mode.is_compiled, mode.speedup) for mode in modes] == [
         ("float32", False, 1.0),
-        ("float32", True, 1.091),
+        ("float32", True, 0.8),
+        ("bfloat16", False, 1.5),
     ]
 
 
@@ -55,3 +59,16 @@ def test_the_command_measures_everything_and_keeps_what_is_fastest(
     assert measured["memory_costs"]["train none"] == 1.0
     assert len(list((cache / "probes").iterdir())) == 2, "one for each backbone"
     assert "nature runs here by default in float32" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("flags", "autotune", "expected"),
+    [
+        ({}, False, ["float32 none", "bfloat16 none", "float16 none", "bfloat16 default"]),
+        ({"amp": False}, True, ["float32 none", "float32 default", "float32 max-autotune-no-cudagraphs"]),
+        ({"amp": False, "compile": False}, True, ["float32 none"]),
+    ],
+)
+def test_flags_narrow_what_is_tried_on_a_gpu(flags: dict[str, bool], autotune: bool, expected: list[str]) -> None:
+    ways = bench._ways_on_gpu("cuda", ExecutionConfig(**flags), autotune)  # type: ignore[arg-type]
+    assert [f"{way.precision} {way.compilation}" for way in ways] == expected

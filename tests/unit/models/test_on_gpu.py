@@ -12,15 +12,11 @@ from mario_a3c.models.memories import unroll_by_steps
 
 pytestmark = [
     pytest.mark.gpu,
+    pytest.mark.filterwarnings("default"),  # compilers of GPU code warn of what can be had faster
     pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no CUDA device"),
 ]
 T, N, NUM_ACTIONS = 24, 8, 7
 each_memory = pytest.mark.parametrize("recurrent_type", typing.get_args(RecurrentType))
-
-
-@pytest.fixture(autouse=True)
-def _float32_is_float32() -> None:
-    decide_execution(ExecutionConfig(), "nature", None)
 
 
 def make_model(recurrent_type: RecurrentType, seed: int = 0, backbone: str = "nature") -> MarioActorCritic:
