@@ -77,14 +77,14 @@ TEST(an_instruction_that_goes_on_in_ram_is_left_to_the_interpreter) {
 
 TEST(the_parts_of_an_engine_hold_every_block_once) {
     const auto board = busy_program().board();
-    const std::string whole = write_engine(board.prg_rom, "hash", 0, 1);
+    const std::string whole = write_engine(board, "hash", 0, 1);
     const auto count = [](const std::string& text) {
         std::size_t found = 0;
         for (std::size_t at = 0; (at = text.find("    BEGIN(", at)) != std::string::npos; ++at) ++found;
         return found;
     };
     std::size_t in_parts = 0;
-    for (unsigned part = 0; part < 3; ++part) in_parts += count(write_engine(board.prg_rom, "hash", part, 3));
+    for (unsigned part = 0; part < 3; ++part) in_parts += count(write_engine(board, "hash", part, 3));
     CHECK(count(whole) > 5);
     CHECK(in_parts == count(whole));
     CHECK(whole.find("\"hash\"") != std::string::npos);

@@ -285,6 +285,16 @@ void begin_program(Console& console, const Board& board) {
     console.cycle += 7;
 }
 
+void pass_time_if_jammed(Console& console, const Board& board) {
+    if (!console.cpu.is_jammed || console.ppu.has_frame_ended) return;
+    Ppu ppu(console.ppu, board);
+    console.cycle = std::max(console.cycle, ppu.frame_end_cycle());
+    ppu.catch_up(console.cycle * 3 - 1);
+    // Nobody answers it any more; unanswered it would be held for ever.
+    console.ppu.nmi_cycle = never;
+    console.apu.dmc_cycle = never;
+}
+
 void end_frame(Console& console) {
     console.apu.catch_up(console.cycle);
     ++console.frame_count;
@@ -316,13 +326,17 @@ void Console::run_frame(const Board& board, Buttons buttons, IdleLoops idle_loop
         if (engine != nullptr) run_with_engine(*this, bus, *engine);
         else cycle = Interpreter<ConsoleBus>(cpu, bus, cycle).run();
     }
-    if (cpu.is_jammed && !ppu.has_frame_ended) {
-        cycle = std::max(cycle, Ppu(ppu, board).frame_end_cycle());
-        Ppu(ppu, board).catch_up(cycle * 3 - 1);
-        // Nobody answers it any more; unanswered it would be held for ever.
-        ppu.nmi_cycle = never;
-        apu.dmc_cycle = never;
-    }
+    pass_time_if_jammed(*this, board);
+    end_frame(*this);
+}
+
+void Console::run_frame_counting(const Board& board, Buttons buttons, ExecutionCounts& counts) noexcept {
+    controller.held = {buttons, 0};
+    ConsoleBus bus(*this, board, IdleLoops::skipped);
+    bool is_stopped = false;
+    const auto count = [&](std::uint16_t pc, std::uint64_t) { return ++counts[pc], false; };
+    if (!cpu.is_jammed) cycle = Interpreter<ConsoleBus>(cpu, bus, cycle).run_to_entry(count, is_stopped);
+    pass_time_if_jammed(*this, board);
     end_frame(*this);
 }
 

@@ -18,6 +18,9 @@ namespace mario::nes {
 /// Idle loops may be skipped: the state at the end of a frame is the same, byte for byte.
 enum class IdleLoops : std::uint8_t { skipped, executed };
 
+/// How often the instruction at each address was executed.
+using ExecutionCounts = std::array<std::uint32_t, 0x10000>;
+
 /// The whole state. It belongs to one thread at a time; a copy is a save-state. The board it was powered on with must be the
 /// one it is run with.
 struct Console {
@@ -43,6 +46,9 @@ struct Console {
     /// So do the interpreter and an engine made from this board's program, where one is given.
     void run_frame(const Board& board, Buttons buttons, IdleLoops idle_loops = IdleLoops::skipped,
                    const recompiler::Program* engine = nullptr) noexcept;
+
+    /// The same, by the interpreter, and counts what it executes.
+    void run_frame_counting(const Board& board, Buttons buttons, ExecutionCounts& counts) noexcept;
 
     /// Runs whole instructions until this CPU cycle is reached, across frames; for comparing with machines that stop elsewhere.
     /// A save-state taken there may be refused: it stands at the end of a frame. A jammed CPU stops it.

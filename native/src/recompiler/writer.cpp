@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "machine_text.h"
+#include "recompiler/profile.h"
 
 namespace mario::recompiler {
 namespace {
@@ -62,10 +63,11 @@ register u64 s asm("r15");
 #endif
 
 #define BLOCK(name) void name(ARGUMENTS) noexcept
+#define COLD __attribute__((cold))
 using Block = void (*)(ARGUMENTS) noexcept;
 extern const std::uint8_t rom[0x8000];
 extern const Block blocks[0x8000];
-[[gnu::noinline]] BLOCK(leave);
+__attribute__((noinline)) COLD BLOCK(leave);
 #define LEAVE(at, cycles) do { m->pc = at; GO leave(PASSED(cycles)); } while (0)
 #define BEGIN(at, cycles) \
     TAKE_REGISTERS; \
@@ -541,14 +543,17 @@ void append_tables(std::string& out, Rom rom, const std::vector<Block>& blocks, 
 
 }  // namespace
 
-std::string write_engine(Rom rom, std::string_view source_hash, unsigned part, unsigned num_parts) {
+std::string write_engine(const nes::Board& board, std::string_view source_hash, unsigned part, unsigned num_parts) {
+    const Rom rom = board.prg_rom;
     Code code = discover(rom);
-    const std::vector<Block> blocks = cut_blocks(rom, code);
+    std::vector<Block> blocks = cut_blocks(rom, code);
+    const HotAddresses is_hot = find_hot_addresses(board);
+    std::stable_partition(blocks.begin(), blocks.end(), [&](const Block& block) { return is_hot[block.address]; });
     std::string out = machine_text;
     out += declarations;
     for (const Block& block : blocks) {
         char declaration[32];
-        std::snprintf(declaration, sizeof declaration, "BLOCK(b%04X);\n", block.address);
+        std::snprintf(declaration, sizeof declaration, "%sBLOCK(b%04X);\n", is_hot[block.address] ? "" : "COLD ", block.address);
         out += declaration;
     }
     BlockWriter writer(rom, code, out);

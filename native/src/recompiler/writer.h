@@ -8,12 +8,13 @@
 #include <string>
 #include <string_view>
 
+#include "nes/board.h"
 #include "recompiler/discovery.h"
 
 namespace mario::recompiler {
 
 /// One of `num_parts` files, which are compiled separately and linked together. Each is complete: it includes the standard
-/// library alone. What it says derives from the ROM: it stays on the user's machine.
-[[nodiscard]] std::string write_engine(Rom rom, std::string_view source_hash, unsigned part, unsigned num_parts);
+/// library alone. What is executed all the time lies together, at the beginning of the first. What it says derives from the ROM: it stays on the user's machine.
+[[nodiscard]] std::string write_engine(const nes::Board& board, std::string_view source_hash, unsigned part, unsigned num_parts);
 
 }  // namespace mario::recompiler
