@@ -53,6 +53,12 @@ struct Environments::Work {
     Outputs outputs;
 };
 
+/// Where one environment is worked on, and where its newest frame is drawn.
+struct Environments::Place {
+    unsigned thread, index;
+    std::uint8_t* frame;
+};
+
 /// One step of one environment.
 struct Environments::Outcome {
     mario_game game{};
@@ -76,7 +82,8 @@ struct Environments::Outcome {
 Environments::Environments(batch::Batch& batch, const mario_env_rules& rules, std::span<const std::uint8_t> action_buttons)
     : batch_(batch), rules_(checked(rules)), action_buttons_(action_buttons.begin(), action_buttons.end()),
       frame_bytes_(batch.camera().out_bytes()), environments_(batch.config().num_consoles),
-      frames_(stack_bytes() * batch.config().num_consoles) {
+      frames_(stack_bytes() * batch.config().num_consoles),
+      is_direct_(rules_.frame_stack == 1 && !batch.config().takes_maximum) {
     expect(batch.camera().view().format == picture::Format::grey, "environments show grey pictures");
     expect(action_buttons_.size() == rules_.num_actions, "each action has its buttons");
 }
@@ -124,9 +131,15 @@ void Environments::reset_one(const Work& work, unsigned thread, unsigned index) 
             environment.seed = work.seeds[index];
             environment.episode.number = 0;
         }
-        begin(environment, thread, index, work.starts ? work.starts[index] : begin_drawn);
+        begin(environment, thread, index, work.starts ? work.starts[index] : begin_drawn, work.outputs);
+    } else if (is_direct_ && work.outputs.observations) {
+        const Place place{thread, index, frame_for(environment, index, work.outputs)};
+        batch_.draw(index, place.frame);
+        show(environment, place, false);
     }
-    if (work.outputs.observations) write_stack(environment, index, work.outputs.observations);
+    if (work.outputs.observations) {
+        write_stack(environment, {thread, index, frame_for(environment, index, work.outputs)}, work.outputs.observations);
+    }
     if (work.outputs.games) work.outputs.games[index] = smb::read_game(batch_.console(index).ram);
     if (work.outputs.episodes) work.outputs.episodes[index] = environment.episode;
 }
@@ -149,69 +162,68 @@ void Environments::step_one(const Work& work, unsigned thread, unsigned index) n
     const bool is_stuck = rules_.sticky > 0.0 && draw_of(environment).uniform(Purpose::sticky) < rules_.sticky;
     if (!is_stuck) environment.last_action = static_cast<std::uint8_t>(work.actions[index]);
     Outcome outcome;
-    environment.newest = static_cast<std::uint8_t>((environment.newest + 1u) % rules_.frame_stack);
-    play(outcome, environment, thread, index, action_buttons_[environment.last_action]);
-    settle(outcome, environment, batch_.console(index).is_jammed());
-    show(environment, index, false);
-
     const Outputs& outputs = work.outputs;
+    environment.newest = static_cast<std::uint8_t>((environment.newest + 1u) % rules_.frame_stack);
+    const Place place{thread, index, frame_for(environment, index, outputs)};
+    play(outcome, environment, place, action_buttons_[environment.last_action]);
+    settle(outcome, environment, batch_.console(index).is_jammed());
+    show(environment, place, false);
+
     if (outputs.rewards) outputs.rewards[index] = outcome.reward;
     if (outputs.terminated) outputs.terminated[index] = outcome.end != MARIO_END_NONE && !is_truncation(outcome.end);
     if (outputs.truncated) outputs.truncated[index] = is_truncation(outcome.end);
     if (outcome.end != MARIO_END_NONE) {
-        if (outputs.final_observations) write_stack(environment, index, outputs.final_observations);
+        if (outputs.final_observations) write_stack(environment, place, outputs.final_observations);
         if (outputs.final_games) outputs.final_games[index] = outcome.game;
         if (outputs.final_episodes) outputs.final_episodes[index] = environment.episode;
     }
     if (outcome.end != MARIO_END_NONE && rules_.autoreset) {
         ++environment.episode.number;
-        begin(environment, thread, index, begin_drawn);
+        begin(environment, thread, index, begin_drawn, outputs);
         outcome.game = smb::read_game(batch_.console(index).ram);
     }
-    if (outputs.observations) write_stack(environment, index, outputs.observations);
+    if (outputs.observations) write_stack(environment, place, outputs.observations);
     if (outputs.games) outputs.games[index] = outcome.game;
     if (outputs.episodes) outputs.episodes[index] = environment.episode;
 }
 
 /// Runs the frames of a step, and on to where the agent has control again.
-void Environments::play(Outcome& outcome, Environment& environment, unsigned thread, unsigned index, std::uint8_t buttons) noexcept {
+void Environments::play(Outcome& outcome, Environment& environment, const Place& place, std::uint8_t buttons) noexcept {
     if (rules_.is_classic) {
-        play_classic(outcome, environment, thread, index, buttons);
+        play_classic(outcome, environment, place, buttons);
     } else {
         outcome.num_frames = batch_.config().frame_skip;
-        batch_.run(thread, index, buttons, outcome.num_frames, frame_at(index, environment.newest));
-        outcome.look(batch_.console(index), environment);
+        batch_.run(place.thread, place.index, buttons, outcome.num_frames, place.frame);
+        outcome.look(batch_.console(place.index), environment);
     }
     outcome.end = end_of(environment, outcome.game);
-    if (rules_.skip_idle && outcome.end == MARIO_END_NONE && !outcome.game.has_control) skip_idle(outcome, environment, thread, index);
+    if (rules_.skip_idle && outcome.end == MARIO_END_NONE && !outcome.game.has_control) skip_idle(outcome, environment, place);
 }
 
 /// Frame by frame, because the classic reward is one of frames.
-void Environments::play_classic(Outcome& outcome, Environment& environment, unsigned thread, unsigned index,
-                                std::uint8_t buttons) noexcept {
+void Environments::play_classic(Outcome& outcome, Environment& environment, const Place& place, std::uint8_t buttons) noexcept {
     const unsigned frame_skip = batch_.config().frame_skip;
-    std::uint8_t* const frame = frame_at(index, environment.newest);
     bool is_over = false;
     while (outcome.num_frames < frame_skip && !is_over) {
         ++outcome.num_frames;
-        batch_.run(thread, index, buttons, 1, outcome.num_frames == frame_skip ? frame : nullptr);
-        outcome.look(batch_.console(index), environment);
+        batch_.run(place.thread, place.index, buttons, 1, outcome.num_frames == frame_skip ? place.frame : nullptr);
+        outcome.look(batch_.console(place.index), environment);
         outcome.reward += classic_reward(environment, outcome.game);
         is_over = end_of(environment, outcome.game) != MARIO_END_NONE;
     }
-    if (outcome.num_frames < frame_skip) batch_.draw(index, frame);
+    if (outcome.num_frames < frame_skip) batch_.draw(place.index, place.frame);
 }
 
-void Environments::skip_idle(Outcome& outcome, Environment& environment, unsigned thread, unsigned index) noexcept {
+void Environments::skip_idle(Outcome& outcome, Environment& environment, const Place& place) noexcept {
     while (!outcome.game.has_control && !outcome.game.is_paused && outcome.end == MARIO_END_NONE &&
            outcome.num_idle < max_idle_frames) {
-        batch_.run(thread, index, 0, 1, nullptr);
+        batch_.run(place.thread, place.index, 0, 1, nullptr);
         ++outcome.num_idle;
-        outcome.look(batch_.console(index), environment);
+        outcome.look(batch_.console(place.index), environment);
         outcome.end = end_of(environment, outcome.game);
     }
     outcome.num_frames += outcome.num_idle;
-    batch_.draw(index, frame_at(index, environment.newest));
+    batch_.draw(place.index, place.frame);
 }
 
 /// Progress, reward and the end of a step.
@@ -254,7 +266,8 @@ mario_end_reason Environments::end_of(const Environment& environment, const mari
     return MARIO_END_NONE;
 }
 
-void Environments::begin(Environment& environment, unsigned thread, unsigned index, std::int32_t start) noexcept {
+void Environments::begin(Environment& environment, unsigned thread, unsigned index, std::int32_t start,
+                         const Outputs& outputs) noexcept {
     const std::uint64_t seed = environment.seed;
     const std::uint32_t number = environment.episode.number;
     environment = {};
@@ -266,7 +279,8 @@ void Environments::begin(Environment& environment, unsigned thread, unsigned ind
     if (start != begin_here) batch_.restore(index, starts_[static_cast<std::size_t>(start)]);
     const Draw draw = draw_of(environment);
     const unsigned num_idle = draw.below(Purpose::idle_frames, rules_.noop_max + 1);
-    batch_.run(thread, index, 0, num_idle, frame_at(index, 0));
+    const Place place{thread, index, frame_for(environment, index, outputs)};
+    batch_.run(thread, index, 0, num_idle, place.frame);
     const mario_game game = smb::read_game(batch_.console(index).ram);
     environment.episode.level = game.level;
     environment.episode.num_frames = num_idle;
@@ -275,7 +289,7 @@ void Environments::begin(Environment& environment, unsigned thread, unsigned ind
     environment.score = game.score;
     environment.classic_x = game.x;
     environment.classic_clock = game.clock;
-    show(environment, index, true);
+    show(environment, place, true);
 }
 
 std::int32_t Environments::choose_start(const Environment& environment, unsigned index) const noexcept {
@@ -288,16 +302,22 @@ std::int32_t Environments::choose_start(const Environment& environment, unsigned
 }
 
 /// Distorts the newest frame, which was just drawn; the first of an episode stands for all of the stack.
-void Environments::show(Environment& environment, unsigned index, bool is_first) noexcept {
-    std::uint8_t* const newest = frame_at(index, environment.newest);
-    distort({newest, frame_bytes_}, batch_.camera().view().out_width, environment.distortion, rules_.augment_noise, draw_of(environment));
-    for (unsigned slot = 1; is_first && slot < rules_.frame_stack; ++slot) std::memcpy(frame_at(index, slot), newest, frame_bytes_);
+void Environments::show(const Environment& environment, const Place& place, bool is_first) noexcept {
+    distort({place.frame, frame_bytes_}, batch_.camera().view().out_width, environment.distortion, rules_.augment_noise,
+            draw_of(environment));
+    for (unsigned slot = 1; is_first && slot < rules_.frame_stack; ++slot) {
+        std::memcpy(ring_of(place.index) + slot * frame_bytes_, place.frame, frame_bytes_);
+    }
 }
 
-void Environments::write_stack(const Environment& environment, unsigned index, std::uint8_t* rows) const noexcept {
-    const std::uint8_t* const ring = frames_.data() + index * stack_bytes();
+void Environments::write_stack(const Environment& environment, const Place& place, std::uint8_t* rows) noexcept {
+    std::uint8_t* const row = rows + place.index * stack_bytes();
+    if (is_direct_) {
+        if (row != place.frame) std::memcpy(row, place.frame, frame_bytes_);
+        return;
+    }
+    const std::uint8_t* const ring = ring_of(place.index);
     const std::size_t oldest = (environment.newest + 1u) % rules_.frame_stack * frame_bytes_;
-    std::uint8_t* const row = rows + index * stack_bytes();
     std::memcpy(row, ring + oldest, stack_bytes() - oldest);
     std::memcpy(row + stack_bytes() - oldest, ring, oldest);
 }
@@ -328,8 +348,12 @@ Draw Environments::draw_of(const Environment& environment) const noexcept {
     return {environment.seed, environment.episode.number, environment.episode.num_steps};
 }
 
-std::uint8_t* Environments::frame_at(unsigned index, unsigned slot) noexcept {
-    return frames_.data() + index * stack_bytes() + slot * frame_bytes_;
+/// A single frame is drawn where it is wanted, others into the ring.
+std::uint8_t* Environments::frame_for(const Environment& environment, unsigned index, const Outputs& outputs) noexcept {
+    if (is_direct_ && outputs.observations) return outputs.observations + index * frame_bytes_;
+    return ring_of(index) + environment.newest * frame_bytes_;
 }
+
+std::uint8_t* Environments::ring_of(unsigned index) noexcept { return frames_.data() + index * stack_bytes(); }
 
 }  // namespace mario::envs

@@ -76,20 +76,22 @@ public:
 
 private:
     struct Work;
+    struct Place;
     struct Outcome;
     void step_one(const Work& work, unsigned thread, unsigned index) noexcept;
     void reset_one(const Work& work, unsigned thread, unsigned index) noexcept;
-    void play(Outcome& outcome, Environment& environment, unsigned thread, unsigned index, std::uint8_t buttons) noexcept;
-    void play_classic(Outcome& outcome, Environment& environment, unsigned thread, unsigned index, std::uint8_t buttons) noexcept;
-    void skip_idle(Outcome& outcome, Environment& environment, unsigned thread, unsigned index) noexcept;
+    void play(Outcome& outcome, Environment& environment, const Place& place, std::uint8_t buttons) noexcept;
+    void play_classic(Outcome& outcome, Environment& environment, const Place& place, std::uint8_t buttons) noexcept;
+    void skip_idle(Outcome& outcome, Environment& environment, const Place& place) noexcept;
     void settle(Outcome& outcome, Environment& environment, bool is_jammed) noexcept;
-    void begin(Environment& environment, unsigned thread, unsigned index, std::int32_t start) noexcept;
-    void show(Environment& environment, unsigned index, bool is_first) noexcept;
-    void write_stack(const Environment& environment, unsigned index, std::uint8_t* rows) const noexcept;
+    void begin(Environment& environment, unsigned thread, unsigned index, std::int32_t start, const Outputs& outputs) noexcept;
+    void show(const Environment& environment, const Place& place, bool is_first) noexcept;
+    void write_stack(const Environment& environment, const Place& place, std::uint8_t* rows) noexcept;
     [[nodiscard]] std::int32_t choose_start(const Environment& environment, unsigned index) const noexcept;
     [[nodiscard]] mario_end_reason end_of(const Environment& environment, const mario_game& game) const noexcept;
     [[nodiscard]] Draw draw_of(const Environment& environment) const noexcept;
-    [[nodiscard]] std::uint8_t* frame_at(unsigned index, unsigned slot) noexcept;
+    [[nodiscard]] std::uint8_t* frame_for(const Environment& environment, unsigned index, const Outputs& outputs) noexcept;
+    [[nodiscard]] std::uint8_t* ring_of(unsigned index) noexcept;
     [[nodiscard]] std::size_t stack_bytes() const { return frame_bytes_ * rules_.frame_stack; }
 
     batch::Batch& batch_;
@@ -101,6 +103,8 @@ private:
     ProgressMap map_;
     std::vector<Environment> environments_;
     std::vector<std::uint8_t> frames_;          ///< [N, frame_stack, frame], a ring each
+    /// Single frames need no ring: what was shown can be drawn again. Not the maximum of two, whose first is gone.
+    bool is_direct_;
 };
 
 }  // namespace mario::envs

@@ -453,3 +453,28 @@ def test_the_classic_reward_is_pixels_ticks_and_deaths(make_batch: MakeBatch) ->
     assert batch.rewards.tolist() == [-15.0] * 2
     assert batch.terminated.all()
     assert batch.final_episodes["num_frames"][0] < 6 * 4, "the step ends with the frame that ends the episode"
+
+
+def test_single_frames_are_the_newest_of_stacked_ones_whatever_happens(make_batch: MakeBatch) -> None:
+    """They are drawn straight into the caller's array, and again when they are asked for a second time."""
+    options: dict[str, Any] = {
+        "noop_max": 9,
+        "max_episode_steps": 25,
+        "augmentation": AugmentationConfig(augment_shift=3, augment_brightness=20, augment_noise=5),
+    }
+    single, stacked = make_batch(num_envs=3, frame_stack=1, **options), make_batch(num_envs=3, frame_stack=3, **options)
+    mask = np.array([False, True, False])
+    for step, actions in enumerate(random_actions(single, 80)):
+        row = np.zeros((3, 84, 84), np.uint8)
+        single.step(actions, row)
+        stacked.step(actions)
+        assert (row == stacked.observations[:, -1]).all(), step
+        ended = single.terminated | single.truncated
+        assert (single.final_observations[ended, 0] == stacked.final_observations[ended, -1]).all(), step
+        if step % 20 == 10:
+            single.reset(mask=mask)
+            stacked.reset(mask=mask)
+            assert (single.observations[:, 0] == stacked.observations[:, -1]).all(), step
+        if step % 20 == 15:
+            single.restore(single.state())
+            assert (single.observations[:, 0] == stacked.observations[:, -1]).all(), step
