@@ -1,9 +1,13 @@
 """Environments on the real game: all 32 stages begin and end as they should, and no pipe, vine or maze misleads."""
 
+import functools
+import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -11,6 +15,7 @@ from mario_a3c.bench.run_through import run_through
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.envs.config import AugmentationConfig, MarioEnvConfig, MarioVectorEnvConfig, RewardConfig
 from mario_a3c.envs.env_batch import EndReason
+from mario_a3c.envs.gym_env import MarioEnv
 from mario_a3c.envs.mario_batch import MarioBatch, stage_of_level
 from mario_a3c.native import Console, Stage
 from mario_a3c.native.config import EngineConfig, RomConfig
@@ -116,14 +121,6 @@ def placed(console: Console, state: bytes, *, ys: tuple[int, ...], step: int) ->
                 yield console.save()
 
 
-def begin_at(batch: MarioBatch, states: list[bytes]) -> None:
-    """One state per environment."""
-    for env, state in enumerate(states):
-        mask = np.zeros(batch.num_envs, np.bool_)
-        mask[env] = True
-        batch.reset(state=state, mask=mask)
-
-
 @pytest.mark.parametrize("stage", ["1-2", "4-2", "5-2", "8-4"])
 def test_a_pipe_neither_jumps_nor_pays(
     make_batch: MakeBatch, console: Console, stage_states: dict[Stage, bytes], stage: str
@@ -132,7 +129,7 @@ def test_a_pipe_neither_jumps_nor_pays(
     start = stage_states[Stage.parse(stage)]
     states = list(placed(console, start, ys=(0x60, 0x70, 0x90), step=8))
     batch = make_batch(len(states), action_set="complex", stage_span=32, stall_steps=0)
-    begin_at(batch, states)
+    batch.reset(state=states)
     before, num_pipes = batch.games.copy(), 0
     for step in range(25):
         batch.step(np.full(len(states), COMPLEX_DOWN if step % 2 else COMPLEX_NOOP))
@@ -155,7 +152,7 @@ def test_a_maze_that_leads_back_pays_nothing_twice(
     start = stage_states[Stage.parse(stage)]
     states = list(placed(console, start, ys=(0x40, 0x50, 0x70, 0x90, 0xA0), step=64))
     batch = make_batch(len(states), action_set="complex", stage_span=32, stall_steps=0)
-    begin_at(batch, states)
+    batch.reset(state=states)
     heights = batch.games["y_on_screen"].copy()
     before = batch.games["x"].astype(np.int16).astype(int)
     furthest, num_loops = before.copy(), 0
@@ -194,7 +191,7 @@ def test_climbing_a_vine_is_no_end_and_no_leap(
                 states.append(console.save())
     assert states, "2-1 has a vine"
     batch = make_batch(len(states), action_set="complex", stage_span=32, stall_steps=0)
-    begin_at(batch, states)
+    batch.reset(state=states)
     rooms = batch.games["room"].copy()
     climbed = arrived = 0
     for _ in range(120):
@@ -287,3 +284,26 @@ def test_areas_of_a_stage_are_told_apart(console: Console, stage_states: dict[St
         console.load(state)
         rooms.append(console.game().room)
     assert len(set(rooms)) >= 2
+
+
+def make_single(game_rom: Path, cache: CacheDir) -> MarioEnv:
+    return MarioEnv(rom=RomConfig(rom=game_rom), engine=EngineConfig(engine="interpreter"), cache=cache)
+
+
+@pytest.mark.filterwarnings("ignore:.*close. while waiting:UserWarning")
+def test_gymnasium_s_own_processes_work_and_never_hang(game_rom: Path, session_cache: CacheDir) -> None:
+    maker = functools.partial(make_single, game_rom, session_cache)
+    env = gymnasium.vector.AsyncVectorEnv([maker, maker], context="spawn")
+    try:
+        observations, _ = env.reset(seed=0)
+        assert observations.shape == (2, 4, 84, 84)
+        observations, rewards, *_ = env.step(np.full(2, COMPLEX_RUN))
+        assert rewards.shape == (2,)
+        process_id = env.processes[1].pid
+        assert process_id is not None
+        os.kill(process_id, signal.SIGKILL)
+        env.processes[1].join()
+        with pytest.raises((EOFError, OSError)):
+            env.step(np.full(2, COMPLEX_RUN))
+    finally:
+        env.close(terminate=True)

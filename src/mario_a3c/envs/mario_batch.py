@@ -114,10 +114,11 @@ class MarioBatch:
         seed: Seeds | None = None,
         mask: Bools | None = None,
         stage: Stage | None = None,
-        state: bytes | None = None,
+        state: bytes | Sequence[bytes] | None = None,
         observations: Pixels | None = None,
     ) -> None:
-        """Begins new episodes, everywhere or where `mask` holds; at `stage`, or at a console's `state`, where given.
+        """Begins new episodes, everywhere or where `mask` holds; at `stage`, or at a console's `state`, where given
+        (one for all, or one for each environment).
 
         `seed` is one per environment; a single one, s, means s, s + 1, s + 2... (as Gymnasium has it).
         """
@@ -128,12 +129,10 @@ class MarioBatch:
             raise ConfigError(f"{self.rom.title} has no stage {stage}; the last is {max(self._stage_states)}")
         if stage is not None and state is not None:
             raise ValueError("an episode begins at a stage or at a state, not at both")
-        given = self._stage_states[stage] if stage is not None else state
         starts = None
-        if given is not None:
+        if stage is not None or state is not None:
             starts = np.full(self.num_envs, BEGIN_HERE, np.int32)
-            for env in np.flatnonzero(np.ones(self.num_envs, np.bool_) if chosen is None else chosen):
-                self._console.load(int(env), given)
+            self._load_consoles(chosen, self._stage_states[stage] if stage is not None else state)
         self._begin(chosen, seeds, starts, self._target(observations))
 
     def step(self, actions: npt.NDArray[Any], observations: Pixels | None = None) -> None:
@@ -246,6 +245,13 @@ class MarioBatch:
         self._native.reset(mask, seeds, starts, target)
         for name in ("rewards", "terminated", "truncated"):
             getattr(self, name)[slice(None) if mask is None else mask] = 0
+
+    def _load_consoles(self, mask: Bools | None, state: bytes | Sequence[bytes] | None) -> None:
+        states = [state] * self.num_envs if isinstance(state, bytes) else list(state or ())
+        if len(states) != self.num_envs:
+            raise ValueError(f"state must be one save-state or {self.num_envs} of them, got {len(states)}")
+        for env in range(self.num_envs) if mask is None else np.flatnonzero(mask).tolist():
+            self._console.load(env, states[env])
 
     def _load_state(self, env: int, state: bytes) -> None:
         before = self._console.save(env)

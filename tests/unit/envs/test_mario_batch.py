@@ -254,6 +254,11 @@ def test_an_episode_begins_at_a_given_stage_or_state(make_batch: MakeBatch) -> N
     assert batch.episodes["progress"][2] == 0
     play(batch, RIGHT)
     assert batch.episodes["progress"][2] == WALK
+    later = batch.console_state(0)
+    batch.reset(state=[state, later, state])
+    assert batch.games["x"].tolist() == [tiny_game.START_X + k * WALK for k in (2, 4, 2)]
+    with pytest.raises(ValueError, match="one save-state or 3 of them"):
+        batch.reset(state=[state])
     batch.set_starts([StartState(Stage(1, 1), state, "on the way")])
     play(batch, DIE)
     assert batch.games["x"].tolist() == [tiny_game.START_X + 2 * WALK] * 3
