@@ -26,8 +26,8 @@ LOG = logging.getLogger("mario.bench")
 
 _NUM_ENVS = 256
 _OWN_STEPS = 100
-_REFERENCE_STEPS = 300
-_NUM_ASYNC = 8
+_REFERENCE_STEPS = 200
+_NUM_ASYNC, _ASYNC_STEPS = 8, 40
 # Mostly to the right, as an agent that has begun to learn plays.
 _ACTIONS = (1, 2, 3, 4, 3, 4, 5)
 
@@ -69,7 +69,7 @@ class _Subject:
 
 def bench_env(config: BenchConfig, engine: EngineConfig, rom: Rom, cache: CacheDir) -> EnvBench:
     given = {"rom": RomConfig(rom=rom.path, allow_unknown_rom=True), "engine": engine, "cache": cache}
-    subjects = [*_own_subjects(given), *_reference_subjects(rom)]
+    subjects = [*_own_subjects(given), _in_python(rom, engine, cache), *_reference_subjects(rom)]
     best: dict[_Subject, float] = dict.fromkeys(subjects, 0.0)
     for round_number in range(1, config.rounds + 1):
         for subject in subjects:
@@ -122,6 +122,17 @@ def _own_subjects(given: dict[str, Any]) -> Iterable[_Subject]:
         yield _Subject("mario-a3c MarioBatch, single frames", _NUM_ENVS, num_threads, _OWN_STEPS, prepare_frames)
 
 
+def _in_python(rom: Rom, engine: EngineConfig, cache: CacheDir) -> _Subject:
+    """Skip, grey, shrink, stack and rewards as a chain in Python, on the same console: what the native step saves."""
+
+    def make() -> Any:
+        from mario_a3c.envs.backends import BackendEnv, OwnConsole
+
+        return BackendEnv(OwnConsole(rom, cache, engine.engine), rom, MarioEnvConfig())
+
+    return _single("mario-a3c, the same in Python", make)
+
+
 def _reference_subjects(rom: Rom) -> Iterable[_Subject]:
     from mario_a3c.envs import reference_envs as references
 
@@ -134,9 +145,9 @@ def _reference_subjects(rom: Rom) -> Iterable[_Subject]:
         def prepare() -> tuple[Callable[[], None], Callable[[], None]]:
             env = references.make_async(references.make_gym_super_mario_bros, _NUM_ASYNC)
             env.reset(seed=0)
-            return (lambda: _play(env.step, _NUM_ASYNC, _REFERENCE_STEPS)), env.close
+            return (lambda: _play(env.step, _NUM_ASYNC, _ASYNC_STEPS)), env.close
 
-        yield _Subject("gym-super-mario-bros, AsyncVectorEnv", _NUM_ASYNC, _NUM_ASYNC, _REFERENCE_STEPS, prepare)
+        yield _Subject("gym-super-mario-bros, AsyncVectorEnv", _NUM_ASYNC, _NUM_ASYNC, _ASYNC_STEPS, prepare)
 
 
 def _single(name: str, make: Callable[[], Any]) -> _Subject:

@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from mario_a3c import native
+from mario_a3c.cache_dir import CacheDir
 from mario_a3c.envs.actions import BUTTONS, action_buttons
 from mario_a3c.envs.config import Backend, MarioEnvConfig
 from mario_a3c.envs.counter_rng import Draw, Purpose
@@ -23,10 +25,11 @@ from mario_a3c.envs.picture import shrink
 from mario_a3c.envs.window import Window
 from mario_a3c.errors import ConfigError, SetupError
 from mario_a3c.native.bindings import EndReason, GameRecord
+from mario_a3c.native.config import Engine
 from mario_a3c.native.game_record import GAME_DTYPE, read_game
 from mario_a3c.native.reference_emulators import NesPy
 from mario_a3c.native.rom import Rom
-from mario_a3c.native.start_states import Stage, stages_of
+from mario_a3c.native.start_states import Stage, stages_of, start_states
 
 LOG = logging.getLogger("mario.env")
 
@@ -170,6 +173,26 @@ class BackendEnv(gymnasium.Env[Observation, np.int64]):
     def _show(self) -> None:
         if self._window is not None:
             self._window.show(self._console.screen(), frames=self.config.frame_skip)
+
+
+class OwnConsole:
+    """Our console in the place of somebody else's: what the rules in Python are compared with and measured on."""
+
+    def __init__(self, rom: Rom, cache: CacheDir, engine: Engine = "interpreter") -> None:
+        self._console = native.Console(rom.path, engine, cache=cache, allow_unknown_rom=True)
+        self._states = start_states(rom, cache)
+
+    def begin(self, stage: Stage) -> None:
+        self._console.load(self._states[stage])
+
+    def run_frame(self, buttons: int) -> None:
+        self._console.run_frame(buttons)
+
+    def ram(self) -> npt.NDArray[np.uint8]:
+        return self._console.ram
+
+    def screen(self) -> npt.NDArray[np.uint8]:
+        return self._console.screen()
 
 
 class NesPyConsole:

@@ -22,36 +22,15 @@ from mario_a3c.envs import (
     create_eval_env,
     create_vector_env,
 )
-from mario_a3c.envs.backends import BackendEnv, create_backend_env
+from mario_a3c.envs.backends import BackendEnv, OwnConsole, create_backend_env
 from mario_a3c.envs.counter_rng import philox
 from mario_a3c.envs.picture import shrink
 from mario_a3c.errors import ConfigError, SetupError
 from mario_a3c.native import Console, View
 from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.native.rom import open_rom
-from mario_a3c.native.start_states import Stage, start_states
 from mario_a3c.native.view import SCREEN_RGB
 from tests.unit.envs.conftest import ACTIONS, RIGHT
-
-
-class OwnConsole:
-    """Our console in the place of somebody else's."""
-
-    def __init__(self, rom_path: Path, cache: CacheDir) -> None:
-        self._console = Console(rom_path, allow_unknown_rom=True)
-        self._states = start_states(open_rom(rom_path, allow_unknown=True), cache)
-
-    def begin(self, stage: Stage) -> None:
-        self._console.load(self._states[stage])
-
-    def run_frame(self, buttons: int) -> None:
-        self._console.run_frame(buttons)
-
-    def ram(self) -> npt.NDArray[np.uint8]:
-        return self._console.ram
-
-    def screen(self) -> npt.NDArray[np.uint8]:
-        return self._console.screen()
 
 
 @pytest.mark.parametrize(
@@ -70,7 +49,8 @@ def test_the_rules_in_python_equal_the_native_ones(
     tiny_game: Path, tiny_cache: CacheDir, options: dict[str, Any]
 ) -> None:
     config = MarioEnvConfig(**{"action_set": "custom", "actions": ACTIONS, "frame_stack": 3, **options})
-    slow = BackendEnv(OwnConsole(tiny_game, tiny_cache), open_rom(tiny_game, allow_unknown=True), config)
+    rom = open_rom(tiny_game, allow_unknown=True)
+    slow = BackendEnv(OwnConsole(rom, tiny_cache), rom, config)
     fast = MarioEnv(
         config,
         rom=RomConfig(rom=tiny_game, allow_unknown_rom=True),
@@ -102,7 +82,7 @@ def test_the_rules_in_python_equal_the_native_ones(
 def test_gymnasium_s_checker_passes_for_other_consoles(tiny_game: Path, tiny_cache: CacheDir) -> None:
     rom = open_rom(tiny_game, allow_unknown=True)
     config = MarioEnvConfig(float_observations=True, sticky=0.1)
-    env = BackendEnv(OwnConsole(tiny_game, tiny_cache), rom, config, render_mode="rgb_array")
+    env = BackendEnv(OwnConsole(rom, tiny_cache), rom, config, render_mode="rgb_array")
     check_env(env, skip_render_check=True)
 
 
