@@ -40,6 +40,7 @@ class EnvSpeed:
     num_envs: int
     num_threads: int
     steps_per_second: float
+    steps_per_cpu_second: float | None  # where one thread does all: what a busy machine leaves as it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +71,12 @@ class _Subject:
 def bench_env(config: BenchConfig, engine: EngineConfig, rom: Rom, cache: CacheDir) -> EnvBench:
     given = {"rom": RomConfig(rom=rom.path, allow_unknown_rom=True), "engine": engine, "cache": cache}
     subjects = [*_own_subjects(given), _in_python(rom, engine, cache), *_reference_subjects(rom)]
-    best: dict[_Subject, float] = dict.fromkeys(subjects, 0.0)
+    best: dict[_Subject, tuple[float, float]] = dict.fromkeys(subjects, (0.0, 0.0))
     for round_number in range(1, config.rounds + 1):
         for subject in subjects:
             LOG.info("round %d of %d: %s, %d environments", round_number, config.rounds, subject.name, subject.num_envs)
-            best[subject] = max(best[subject], _measure(subject))
+            measured = _measure(subject)
+            best[subject] = (max(best[subject][0], measured[0]), max(best[subject][1], measured[1]))
     return EnvBench(
         version=__version__,
         native_source_hash=load_library().mario_source_hash().decode(),
@@ -82,20 +84,28 @@ def bench_env(config: BenchConfig, engine: EngineConfig, rom: Rom, cache: CacheD
         machine=machine_name(),
         num_cores=num_cores(),
         python=platform.python_version(),
-        speeds=[EnvSpeed(each.name, each.num_envs, each.num_threads, round(speed)) for each, speed in best.items()],
+        speeds=[_speed(subject, *rates) for subject, rates in best.items()],
         python_share=round(_python_share(given, config.rounds), 4),
     )
 
 
-def _measure(subject: _Subject) -> float:
-    """Steps per second, once."""
+def _measure(subject: _Subject) -> tuple[float, float]:
+    """Steps per second of the clock, and of the processor, once."""
     work, end = subject.prepare()
     try:
-        started = time.perf_counter()
+        started, cpu_started = time.perf_counter(), time.process_time()
         work()
-        return subject.num_envs * subject.num_steps / (time.perf_counter() - started)
+        seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu_started
     finally:
         end()
+    num_steps = subject.num_envs * subject.num_steps
+    return num_steps / seconds, num_steps / max(cpu_seconds, 1e-9)
+
+
+def _speed(subject: _Subject, per_second: float, per_cpu_second: float) -> EnvSpeed:
+    is_alone = subject.num_threads == 1
+    per_cpu = round(per_cpu_second) if is_alone else None
+    return EnvSpeed(subject.name, subject.num_envs, subject.num_threads, round(per_second), per_cpu)
 
 
 def _config(num_threads: int, frame_stack: int = 4) -> MarioVectorEnvConfig:

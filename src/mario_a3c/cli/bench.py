@@ -18,7 +18,7 @@ from mario_a3c.options import option, section
 
 if TYPE_CHECKING:
     from mario_a3c.bench.console import ConsoleBench
-    from mario_a3c.bench.env import EnvBench
+    from mario_a3c.bench.env import EnvBench, EnvSpeed
     from mario_a3c.bench.model import ModelBench
 
 Subject = Literal["console", "env", "model"]
@@ -67,26 +67,36 @@ def measure_console(arguments: Arguments, cache: CacheDir) -> "ConsoleBench":
 
 
 def measure_envs(arguments: Arguments, cache: CacheDir) -> "EnvBench":
-    """Ratios are those of one environment of others, with wrappers, in one process."""
+    """Ratios are those of one environment of others, with wrappers, in one process; by CPU time, which is not the
+    machine's mood, where one thread does all."""
     from mario_a3c.bench.env import bench_env
 
     result = bench_env(arguments.bench, arguments.engine, locate_rom(arguments.rom, cache), cache)
     _print_machine(result)
     singles = {
-        speed.subject.removesuffix(" with wrappers"): speed.steps_per_second
+        speed.subject.removesuffix(" with wrappers"): speed
         for speed in result.speeds
         if speed.subject.endswith(" with wrappers")
     }
     head = "".join(f" over {name} |" for name in singles)
-    print(f"| environment | number | threads | steps/s |{head}\n| --- | --- | --- | --- |{' --- |' * len(singles)}")
+    print("| environment | number | threads | steps/s | steps/CPU second |" + head)
+    print("| --- " * (5 + len(singles)) + "|")
     for speed in result.speeds:
-        ratios = "".join(f" {speed.steps_per_second / single:.1f}x |" for single in singles.values())
-        row = f"| {speed.subject} | {speed.num_envs} | {speed.num_threads} | {speed.steps_per_second:,.0f} |"
-        print(row + ratios)
+        per_cpu = f"{speed.steps_per_cpu_second:,.0f}" if speed.steps_per_cpu_second else ""
+        row = (
+            f"| {speed.subject} | {speed.num_envs} | {speed.num_threads} | {speed.steps_per_second:,.0f} | {per_cpu} |"
+        )
+        print(row + "".join(f" {_ratio(speed, single):.1f}x |" for single in singles.values()))
     print(f"\nPython's share of a step of 256 environments on one thread: {result.python_share:.1%}")
     if len(singles) < _NUM_REFERENCES:
         print("(others are measured where their packages and opencv-python-headless are installed)")
     return result
+
+
+def _ratio(speed: "EnvSpeed", single: "EnvSpeed") -> float:
+    if speed.steps_per_cpu_second and single.steps_per_cpu_second:
+        return speed.steps_per_cpu_second / single.steps_per_cpu_second
+    return speed.steps_per_second / single.steps_per_second
 
 
 def measure_model(arguments: Arguments, cache: CacheDir) -> "ModelBench":
