@@ -12,22 +12,30 @@ SIZE = 84
 def shrink(screen: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     """[H, W, 3] to grey [84, 84]: luma, then exact area averages, rounded half up; the console's own bytes."""
     red, green, blue = (screen[..., channel].astype(np.int32) for channel in range(3))
-    grey = ((77 * red + 150 * green + 29 * blue + 128) >> 8).astype(
-        np.float64
-    )  # products of floats are fast, and exact
-    rows, row_sum = _overlaps(screen.shape[0])
-    columns, column_sum = _overlaps(screen.shape[1])
+    grey = (77 * red + 150 * green + 29 * blue + 128) >> 8
+    rows, row_sum = _sum_areas(grey)
+    sums, column_sum = _sum_areas(np.ascontiguousarray(rows.T))
     area = row_sum * column_sum
-    sums = (rows @ grey @ columns.T).astype(np.int64)
-    shrunk: npt.NDArray[np.uint8] = ((sums + area // 2) // area).astype(np.uint8)
+    shrunk: npt.NDArray[np.uint8] = ((sums.T + area // 2) // area).astype(np.uint8)
     return shrunk
 
 
+def _sum_areas(lines: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], int]:
+    """[L, W] to [84, W]: each of 84 equal parts of the L lines, in whole parts of lines; and how many parts that is."""
+    indices, weights, num_parts = _overlaps(len(lines))
+    sums = np.zeros((SIZE, lines.shape[1]), np.int32)
+    for index, weight in zip(indices, weights, strict=True):
+        sums += lines[index] * weight[:, None]
+    return sums, num_parts
+
+
 @functools.cache
-def _overlaps(length: int) -> tuple[npt.NDArray[np.float64], int]:
-    """How much of each input pixel lies in each output pixel, in whole parts. [84, length], and the sum of a row."""
-    per_output, per_input = length // math.gcd(length, SIZE), SIZE // math.gcd(length, SIZE)
-    edges = np.arange(SIZE + 1)[:, None] * per_output
-    starts = np.arange(length) * per_input
-    shared = np.minimum(edges[1:], starts + per_input) - np.maximum(edges[:-1], starts)
-    return np.maximum(shared, 0).astype(np.float64), per_output
+def _overlaps(length: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], int]:
+    """Which lines lie in each of the 84 parts, and with how much of each: indices and weights [K, 84]."""
+    num_parts, per_line = length // math.gcd(length, SIZE), SIZE // math.gcd(length, SIZE)
+    first = np.arange(SIZE) * num_parts
+    most = -(-num_parts // per_line) + 1
+    indices = first // per_line + np.arange(most)[:, None]
+    starts = indices * per_line
+    shared = np.minimum(first + num_parts, starts + per_line) - np.maximum(first, starts)
+    return np.minimum(indices, length - 1), np.maximum(shared, 0).astype(np.int32), num_parts
