@@ -8,11 +8,12 @@ import copy
 import logging
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
+from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from mario_a3c.cache_dir import CacheDir
@@ -91,10 +92,17 @@ class CudaGraph:
             self._outputs = function(*self._inputs)
 
     def __call__(self, *arguments: Any) -> Any:
-        ours, theirs = pytree.tree_leaves(self._inputs), pytree.tree_leaves(arguments)
-        torch._foreach_copy_(ours, theirs)
+        torch._foreach_copy_(tensors_of(self._inputs), tensors_of(arguments))
         self._graph.replay()
         return self._outputs
+
+
+def tensors_of(tree: Any) -> list[Tensor]:
+    """Its tensors, those of dictionaries by name: two states may have been made in different orders."""
+    if isinstance(tree, Tensor):
+        return [tree]
+    branches = [tree[name] for name in sorted(tree)] if isinstance(tree, Mapping) else tree
+    return [tensor for branch in branches for tensor in tensors_of(branch)]
 
 
 def copy_weights(source: MarioActorCritic, target: MarioActorCritic) -> None:

@@ -13,7 +13,7 @@ from mario_a3c.errors import ConfigError, SetupError
 from mario_a3c.models import execution
 from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.config import ExecutionConfig, ModelConfig
-from mario_a3c.models.execution import Execution, copy_weights, decide_execution
+from mario_a3c.models.execution import Execution, copy_weights, decide_execution, tensors_of
 from mario_a3c.models.measured_modes import MeasuredMode, remember_modes
 from mario_a3c.models.torch_probe import ONEDNN_LIMIT, Bfloat16Report
 
@@ -178,3 +178,10 @@ def test_precisions_agree_within_their_tolerances(repository: Path) -> None:
         [sys.executable, "-c", PRECISION_PROGRAM], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_tensors_of_a_state_come_in_the_order_of_their_names() -> None:
+    first, second = torch.zeros(1), torch.ones(2)
+    made, returned = {"hidden": first, "cell": second}, {"cell": second, "hidden": first}
+    for tree in ((made, first), (returned, first)):
+        assert [len(tensor) for tensor in tensors_of(tree)] == [2, 1, 1]
