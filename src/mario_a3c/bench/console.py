@@ -79,7 +79,7 @@ def bench_console(config: BenchConfig, engine: EngineConfig, rom: Rom, cache: Ca
     num_boot_frames = start_game(console)
     own = [
         subject
-        for engine_name, path in _engines(engine.engine, rom, cache).items()
+        for engine_name, path in engines_to_measure(engine.engine, rom, cache).items()
         for subject in _own_subjects(rom.path, console.save(), engine_name, path)
     ]
     subjects = [*own, *_references(rom.path, num_boot_frames)]
@@ -123,7 +123,7 @@ def _measure(subject: _Subject) -> float:
     return subject.num_frames / (time.perf_counter() - started)
 
 
-def _engines(wanted: Engine, rom: Rom, cache: CacheDir) -> dict[Engine, Path | None]:
+def engines_to_measure(wanted: Engine, rom: Rom, cache: CacheDir) -> dict[Engine, Path | None]:
     """What is measured, with the file of the compiled engine; by default both, if the compiled one can be had."""
     engines: dict[Engine, Path | None] = {} if wanted == "recompiled" else {"interpreter": None}
     if wanted != "interpreter":

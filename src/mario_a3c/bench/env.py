@@ -14,7 +14,7 @@ import numpy as np
 
 from mario_a3c import __version__
 from mario_a3c.bench.config import BenchConfig
-from mario_a3c.bench.console import machine_name, num_cores, thread_counts
+from mario_a3c.bench.console import engines_to_measure, machine_name, num_cores, thread_counts
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.envs.config import MarioEnvConfig, MarioVectorEnvConfig
 from mario_a3c.envs.mario_batch import MarioBatch
@@ -69,6 +69,8 @@ class _Subject:
 
 
 def bench_env(config: BenchConfig, engine: EngineConfig, rom: Rom, cache: CacheDir) -> EnvBench:
+    # Compiled before anything is measured: an environment would begin on the interpreter and change over meanwhile.
+    engines_to_measure(engine.engine, rom, cache)
     given = {"rom": RomConfig(rom=rom.path, allow_unknown_rom=True), "engine": engine, "cache": cache}
     subjects = [*_own_subjects(given), _in_python(rom, engine, cache), *_reference_subjects(rom)]
     best: dict[_Subject, tuple[float, float]] = dict.fromkeys(subjects, (0.0, 0.0))
