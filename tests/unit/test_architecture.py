@@ -19,7 +19,7 @@ ROWS = (
     ("acting", "video"),
     ("envs", "models", "algorithms", "experience", "metrics", "checkpoint"),
     ("native",),
-    ("run_dir", "cache_dir", "stateful", "durable_file"),
+    ("run_dir", "cache_dir", "stateful", "durable_file", "random_numbers"),
     ("errors", "options"),
     ("__init__",),
 )
