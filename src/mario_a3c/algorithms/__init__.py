@@ -1,0 +1,1 @@
+"""Targets and losses of actor-critics: pure functions of tensors."""
