@@ -1,0 +1,1 @@
+"""What was lived through: rollouts, and the replay of past ones."""
