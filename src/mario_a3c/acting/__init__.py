@@ -1,0 +1,1 @@
+"""Observation -> action, with the memory's state: the one place that acts."""

@@ -1,0 +1,109 @@
+"""A network that acts for a fixed number of environments, and remembers for them."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from mario_a3c.acting.policy import NOT_SCRIPTED, Choice, Decision, decide
+from mario_a3c.models.actor_critic import MarioActorCritic
+from mario_a3c.models.execution import Execution, copy_weights
+from mario_a3c.models.memories import State
+from mario_a3c.random_numbers import make_keys, normal
+from mario_a3c.stateful import State as SavedState
+
+
+class Weights(NamedTuple):
+    """What a learner publishes. The network is the learner's own: copy from it, and only when it is not learning."""
+
+    version: int
+    model: MarioActorCritic
+
+
+class Actor:
+    """Decides for N environments, step after step. `streams` [N] names the source of each one's random numbers:
+    environments while training, episodes in an evaluation.
+
+    On a GPU a decision is one CUDA graph; its results are overwritten by the next decision.
+    """
+
+    def __init__(
+        self,
+        model: MarioActorCritic,
+        execution: Execution,
+        streams: Tensor,
+        *,
+        seed: int,
+        choice: Choice = "sampled",
+    ) -> None:
+        """`model` is what acts: the learner's own where both take turns, or a copy made by `execution.acting_copy`."""
+        self.model, self.choice = model, choice
+        self.device = torch.device(execution.device)
+        self.num_envs = len(streams)
+        self.weights_version = 0
+        self._execution = execution
+        self._keys = make_keys(seed, "act", streams.to(self.device))
+        self._noise_keys = make_keys(seed, "noise", streams.to(self.device))
+        self._counter = torch.zeros(1, dtype=torch.int64, device=self.device)
+        self._num_noises = 0
+        self._nothing_scripted = torch.full((self.num_envs,), NOT_SCRIPTED, device=self.device)
+        self._function: Callable[..., Decision] = partial(decide, model, choice=choice)
+        self._is_recorded = False
+        self.memory: State = model.initial_state(self.num_envs)
+
+    @torch.no_grad()
+    def act(self, observations: Tensor, episode_starts: Tensor, scripted: Tensor | None = None) -> Decision:
+        """uint8 [N, C, H, W], bool [N] -> what to do; remembers. `scripted` as in `decide`."""
+        arguments = (
+            observations,
+            episode_starts,
+            self.memory,
+            self._keys,
+            self._counter,
+            self._nothing_scripted if scripted is None else scripted,
+        )
+        if not self._is_recorded:
+            self._function = self._execution.graph(self._function, *arguments)
+            self._is_recorded = True
+        decision = self._function(*arguments)
+        self.memory = decision.state
+        self._counter += 1
+        return decision
+
+    @torch.no_grad()
+    def value_of(self, observations: Tensor) -> Tensor:
+        """[N]: what lies beyond observations that continue the episodes; nothing is remembered."""
+        going_on = torch.zeros(self.num_envs, dtype=torch.bool, device=self.device)
+        return self.model.step(observations, going_on, self.memory).value
+
+    def draw_noise(self) -> None:
+        """New noise for networks that have any; once per rollout, so that the learner can compute with it."""
+        if not self.model.noise_size:
+            return
+        size = self.model.noise_size
+        counters = self._num_noises * size + torch.arange(size, device=self.device)
+        self.memory = self.model.with_noise(self.memory, normal(self._noise_keys[:, None], counters))
+        self._num_noises += 1
+
+    def load(self, weights: Weights) -> None:
+        """Acts with these weights from now on."""
+        if weights.model is not self.model:
+            copy_weights(weights.model, self.model)
+        self.weights_version = weights.version
+
+    def state(self) -> SavedState:
+        return {
+            "memory": {name: each.clone() for name, each in self.memory.items()},
+            "counter": int(self._counter),
+            "num_noises": self._num_noises,
+            "weights_version": self.weights_version,
+        }
+
+    def restore(self, state: SavedState) -> None:
+        saved: Mapping[str, Tensor] = state["memory"]
+        self.memory = {name: saved[name].to(each.device, each.dtype) for name, each in self.memory.items()}
+        self._counter.fill_(state["counter"])
+        self._num_noises = state["num_noises"]
+        self.weights_version = state["weights_version"]
