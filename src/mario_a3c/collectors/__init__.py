@@ -1,0 +1,1 @@
+"""From environments and an actor to rollouts."""

@@ -1,0 +1,34 @@
+"""Collecting and learning take turns: for laptops, tests and runs that must be the same again to the last bit."""
+
+from mario_a3c.acting.actor import Actor, Weights
+from mario_a3c.collectors.config import CollectorConfig
+from mario_a3c.collectors.slot_writer import SlotWriter
+from mario_a3c.envs.env_batch import EnvBatch
+from mario_a3c.experience.rollout import Rollout, RolloutBuffer, RolloutShape
+from mario_a3c.stateful import State
+
+
+class SyncCollector:
+    """Yields rollouts of one slot: a rollout is good until the next one is asked for."""
+
+    def __init__(self, config: CollectorConfig, envs: EnvBatch, actor: Actor, *, frame_stack: int = 4) -> None:
+        self._writer = SlotWriter(envs, actor, frame_stack)
+        height, width = envs.observations.shape[2:]
+        shape = RolloutShape(config.rollout_steps, envs.num_envs, frame_stack, height, width)
+        self._buffer = RolloutBuffer(1, shape, state=actor.memory, device=actor.device)
+
+    def next_rollout(self) -> Rollout:
+        episodes = self._writer.fill(self._buffer[0])
+        return self._buffer.seal(0, weights_version=self._writer.actor.weights_version, episodes=episodes)
+
+    def publish(self, weights: Weights) -> None:
+        self._writer.actor.load(weights)
+
+    def state(self) -> State:
+        return self._writer.state()
+
+    def restore(self, state: State) -> None:
+        self._writer.restore(state)
+
+    def close(self) -> None:
+        self._writer.envs.close()
