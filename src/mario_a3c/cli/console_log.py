@@ -1,11 +1,11 @@
-"""Log lines on the terminal: `[rom] ...`, `[train] ...`; the word is the logger's name below `mario.`."""
+"""Log lines on the terminal: `[rom] ...`, `[replay][stat] ...`; the words are the logger's name below `mario.`."""
 
 import logging
 
 
 class PrefixFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        prefix = record.name.removeprefix("mario.")
+        prefix = "][".join(record.name.removeprefix("mario.").split("."))
         level = (
             "" if record.levelno < logging.WARNING else f"[{'warn' if record.levelno == logging.WARNING else 'error'}]"
         )
