@@ -1,0 +1,346 @@
+"""One rollout in, better weights out."""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from mario_a3c.acting.actor import Weights
+from mario_a3c.algorithms.config import ReturnConfig
+from mario_a3c.algorithms.losses import (
+    clipped_policy_loss,
+    clipped_value_loss,
+    entropy,
+    kl_of_step,
+    log_prob_of,
+    policy_gradient_loss,
+    value_loss,
+)
+from mario_a3c.algorithms.returns import compute_returns
+from mario_a3c.algorithms.vtrace import Targets
+from mario_a3c.errors import ConfigError, SetupError
+from mario_a3c.experience.rollout import Rollout
+from mario_a3c.experience.sample import ReplaySample
+from mario_a3c.learning.config import LearnerConfig
+from mario_a3c.learning.optimizer import GuardedAdamW
+from mario_a3c.learning.recovery import Recovery
+from mario_a3c.learning.schedules import Annealing, CosineWithWarmup
+from mario_a3c.learning.stats import Tally, UpdateStats
+from mario_a3c.models.actor_critic import MarioActorCritic
+from mario_a3c.models.averaged_weights import AveragedWeights
+from mario_a3c.models.execution import Execution
+from mario_a3c.random_numbers import permutation
+from mario_a3c.stateful import State
+
+LOG = logging.getLogger("mario.learning")
+
+_LEAST_DEVIATION = 1e-8
+
+
+class Learner:
+    """Owns the network that learns, its optimizer, its averaged weights, and the count of updates.
+
+    `lr_scale` and `entropy_scale` multiply what the schedules say; adaptive control moves them.
+    """
+
+    def __init__(
+        self,
+        config: LearnerConfig,
+        returns: ReturnConfig,
+        model: MarioActorCritic,
+        execution: Execution,
+        *,
+        total_updates: int,
+        seed: int = 0,
+        failure_dir: Path | None = None,
+    ) -> None:
+        """`model` was prepared by `execution`. What could not be learned from is saved to `failure_dir`."""
+        self.config, self.model = config, model
+        self.device = torch.device(execution.device)
+        self.num_updates = 0
+        self.lr_scale = self.entropy_scale = 1.0
+        self.lr_schedule = CosineWithWarmup(config.lr, total_updates, config.warmup_share, config.lr_final_share)
+        self.entropy_schedule = Annealing(
+            config.entropy_beta, config.entropy_beta_final, total_updates, config.entropy_schedule
+        )
+        self.averaged = AveragedWeights(model, config.ema_decay) if config.ema_decay else None
+        self._returns, self._seed = returns, seed
+        self._optimizer = GuardedAdamW(
+            model,
+            lr=config.lr,
+            weight_decay=config.weight_decay,
+            epsilon=config.adam_epsilon,
+            clip_grad=config.clip_grad,
+        )
+        self._scaler = execution.grad_scaler()
+        self._num_pieces = config.grad_accum
+        self._recovery = Recovery(failure_dir)
+        self._recovery.remember(self._trained_state())
+
+    @property
+    def learning_rate(self) -> float:
+        return self.lr_schedule(self.num_updates) * self.lr_scale * self._recovery.lr_scale
+
+    @property
+    def entropy_beta(self) -> float:
+        return self.entropy_schedule(self.num_updates) * self.entropy_scale
+
+    def weights(self) -> Weights:
+        """What to act with from now on."""
+        return Weights(self.num_updates, self.model)
+
+    def update(self, rollout: Rollout, sample: ReplaySample | None = None) -> UpdateStats:
+        """Learns from a rollout, then from a replayed sample where there is one.
+
+        Writes `advantages` and `target_values` of both. A step whose loss or gradient is not finite is not applied;
+        NumericsError says that this went on after every remedy.
+        """
+        here = rollout.to(self.device)
+        self._optimizer.set_lr(self.learning_rate)
+        tally, num_steps = Tally(), 0
+        for envs in self._minibatches(here):
+            kl = self._optimize(Batch(here, envs), tally, is_first=num_steps == 0)
+            num_steps += 1
+            has_seen_all = num_steps >= self.config.minibatches
+            if self.config.target_kl and has_seen_all and float(kl) > self.config.target_kl:
+                break
+        if sample is not None:
+            self._optimize(Batch.of_sample(sample), tally, is_first=False)
+            num_steps += 1
+        if here is not rollout:
+            rollout.advantages.copy_(here.advantages)
+            rollout.target_values.copy_(here.target_values)
+        stats = self._stats(rollout, tally.means(), num_steps)
+        self._finish(rollout, stats)
+        return replace(stats, num_rollbacks=self._recovery.num_rollbacks)
+
+    def state(self) -> State:
+        """Everything that the next updates depend on."""
+        return {
+            **self._trained_state(),
+            "scaler": self._scaler.state_dict(),
+            "num_updates": self.num_updates,
+            "lr_scale": self.lr_scale,
+            "entropy_scale": self.entropy_scale,
+            "recovery": self._recovery.state(),
+        }
+
+    def restore(self, state: State) -> None:
+        self._restore_trained(state)
+        if state["scaler"]:
+            self._scaler.load_state_dict(dict(state["scaler"]))
+        self.num_updates = state["num_updates"]
+        self.lr_scale, self.entropy_scale = state["lr_scale"], state["entropy_scale"]
+        self._recovery.restore(state["recovery"])
+        self._recovery.remember(self._trained_state())
+
+    def _minibatches(self, rollout: Rollout) -> Iterator[Tensor]:
+        """Environments, dealt out anew for each pass: whole sequences, as memories need them."""
+        count, num_envs = self.config.minibatches, rollout.num_envs
+        if count * self.config.grad_accum > num_envs:
+            raise ConfigError(
+                f"--minibatches {count} of --grad-accum {self.config.grad_accum} pieces each need "
+                f"{count * self.config.grad_accum} environments, --num-envs is {num_envs}"
+            )
+        for epoch in range(self.config.epochs):
+            counter = self.num_updates * self.config.epochs + epoch
+            yield from permutation(num_envs, self._seed, counter, self.device).tensor_split(count)
+
+    def _optimize(self, batch: "Batch", tally: Tally, *, is_first: bool) -> Tensor:
+        """One optimizer step; in smaller pieces, from then on, where memory runs out. Returns the divergence, []."""
+        while True:
+            try:
+                return self._add_gradients_and_step(batch, tally, is_first=is_first)
+            except torch.OutOfMemoryError as error:
+                shortage = str(error)
+            # Outside the handler: the error holds on to everything that was allocated.
+            self._optimizer.forget_gradients()
+            self._halve_pieces(len(batch.envs), shortage)
+
+    def _add_gradients_and_step(self, batch: "Batch", tally: Tally, *, is_first: bool) -> Tensor:
+        pieces = batch.envs.tensor_split(min(self._num_pieces, len(batch.envs)))
+        moments = self._moments(batch, pieces)
+        part = Tally()
+        total = torch.zeros((), device=self.device)
+        for envs in pieces:
+            evaluation = self._evaluate(batch, envs)
+            loss, numbers = self._loss(batch, evaluation, moments or moments_of(evaluation.targets.advantages))
+            share = len(envs) / len(batch.envs)
+            self._scaler.scale(loss * share).backward()  # type: ignore[no-untyped-call]
+            total += loss.detach() * share
+            part.add({"loss_total": loss, **numbers}, share)
+            batch.rollout.advantages[batch.burn_in :].index_copy_(1, envs, evaluation.targets.advantages)
+            batch.rollout.target_values[batch.burn_in :].index_copy_(1, envs, evaluation.targets.vs)
+            if is_first:
+                tally.keep_largest(first_log_rho_max=evaluation.log_rhos.detach().abs().max())
+        grad_norm, is_skipped = self._optimizer.step(total, self._scaler)
+        if batch.is_replayed:
+            tally.add({"loss_replay": total})
+        else:
+            tally.merge(part)
+        tally.add_up(grad_norm=grad_norm.where(is_skipped == 0, 0.0), num_skipped_steps=is_skipped)
+        return part.get("kl")
+
+    def _evaluate(self, batch: "Batch", envs: Tensor) -> "Evaluation":
+        piece = batch.rollout.select(envs)
+        if batch.burn_in:
+            piece = self._burn_in(piece, batch.burn_in)
+        output = self.model.unroll(piece.observations(), piece.episode_starts, dict(piece.state))
+        log_policy = output.logits[:-1].log_softmax(-1)
+        log_probs = log_prob_of(log_policy, piece.actions)
+        log_rhos = log_probs - piece.log_probs
+        values = output.value[:-1]
+        targets = compute_returns(
+            replace(self._returns, target="vtrace") if batch.is_replayed else self._returns,
+            log_rhos=log_rhos.detach(),
+            rewards=piece.rewards,
+            terminated=piece.terminated,
+            truncated=piece.truncated,
+            truncation_values=piece.truncation_values,
+            values=values.detach(),
+            bootstrap_value=output.value[-1].detach(),
+        )
+        weights = None if batch.weights is None else batch.weights.index_select(0, envs)
+        return Evaluation(piece, log_policy, log_probs, log_rhos, values, targets, weights)
+
+    @torch.no_grad()
+    def _burn_in(self, piece: Rollout, num_steps: int) -> Rollout:
+        """Only the memory sees the first steps: what it was then, today's weights would not make of it (R2D2)."""
+        observations = piece.observations()[:num_steps]
+        output = self.model.unroll(observations, piece.episode_starts[:num_steps], dict(piece.state))
+        return piece.steps_from(num_steps, output.state)
+
+    def _loss(
+        self, batch: "Batch", evaluation: "Evaluation", moments: tuple[Tensor, Tensor]
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """[] with gradient, and what the stats say about it."""
+        policy = self._policy_losses(batch, evaluation, moments)
+        value = self._value_losses(batch, evaluation)
+        entropies = entropy(evaluation.log_policy)
+        losses = policy + self.config.value_coef * value - self.entropy_beta * entropies  # [T, n]
+        if evaluation.weights is not None:
+            losses = losses * evaluation.weights
+        numbers = {"loss_policy": policy.mean(), "loss_value": value.mean(), "entropy": entropies.mean()}
+        return losses.mean(), {**numbers, **diagnose(evaluation, self.config.clip_range)}
+
+    def _policy_losses(self, batch: "Batch", evaluation: "Evaluation", moments: tuple[Tensor, Tensor]) -> Tensor:
+        advantages = evaluation.targets.advantages
+        if self.config.normalize_advantages:
+            advantages = (advantages - moments[0]) / (moments[1] + _LEAST_DEVIATION)
+        # Replayed actions may be far from today's policy: there the clipped objective would let single ratios explode.
+        if self.config.is_clipped and not batch.is_replayed:
+            return clipped_policy_loss(evaluation.log_rhos, advantages, self.config.clip_range)
+        return policy_gradient_loss(evaluation.log_probs, evaluation.log_rhos, advantages, self._returns.clip_rho)
+
+    def _value_losses(self, batch: "Batch", evaluation: "Evaluation") -> Tensor:
+        values, targets = evaluation.values, evaluation.targets.vs
+        if self.config.value_clip and not batch.is_replayed:
+            return clipped_value_loss(values, targets, evaluation.piece.values, self.config.value_clip)
+        return value_loss(values, targets)
+
+    def _moments(self, batch: "Batch", pieces: tuple[Tensor, ...]) -> tuple[Tensor, Tensor] | None:
+        """Mean and deviation of a minibatch's advantages, looked up beforehand where it comes in several pieces."""
+        if len(pieces) == 1 or not self.config.normalize_advantages:
+            return None
+        with torch.no_grad():
+            return moments_of(torch.cat([self._evaluate(batch, envs).targets.advantages for envs in pieces], dim=1))
+
+    def _halve_pieces(self, num_envs: int, shortage: str) -> None:
+        if self._num_pieces >= num_envs:
+            raise SetupError(
+                f"out of memory with one environment at a time ({shortage.splitlines()[0]}); "
+                "shorten --rollout-steps, or free the device"
+            )
+        self._num_pieces = min(2 * self._num_pieces, num_envs)
+        LOG.warning("out of memory: minibatches are learned in %d pieces from now on, same result", self._num_pieces)
+
+    def _stats(self, rollout: Rollout, means: dict[str, float], num_steps: int) -> UpdateStats:
+        num_skipped = round(means.pop("num_skipped_steps"))
+        means["grad_norm"] /= max(1, num_steps - num_skipped)
+        return UpdateStats(
+            update=self.num_updates + 1,
+            learning_rate=self.learning_rate,
+            entropy_beta=self.entropy_beta,
+            policy_lag=self.num_updates - rollout.weights_version,
+            num_env_steps=rollout.actions.numel(),
+            num_optimizer_steps=num_steps,
+            num_skipped_steps=num_skipped,
+            num_pieces=self._num_pieces,
+            num_rollbacks=0,
+            **means,
+        )
+
+    def _finish(self, rollout: Rollout, stats: UpdateStats) -> None:
+        is_overflow = self._scaler.is_enabled() and self._scaler.get_scale() >= 1  # which is how a scale is found
+        if stats.num_skipped_steps and not is_overflow:
+            LOG.warning("update %d: %d steps were not finite and not applied", stats.update, stats.num_skipped_steps)
+            good = self._recovery.after_bad_update(rollout, stats)
+            if good is not None:
+                self._restore_trained(good)
+        elif self._recovery.after_good_update(stats.update):
+            self._recovery.remember(self._trained_state())
+        self.num_updates += 1
+        if self.averaged is not None:
+            self.averaged.update(self.model)
+
+    def _trained_state(self) -> dict[str, State]:
+        parameters = {name: each.detach().clone() for name, each in self.model.named_parameters()}
+        averaged = {} if self.averaged is None else self.averaged.state()
+        return {"model": parameters, "optimizer": self._optimizer.state(), "averaged": averaged}
+
+    @torch.no_grad()
+    def _restore_trained(self, state: State) -> None:
+        for name, parameter in self.model.named_parameters():
+            parameter.copy_(state["model"][name])
+        self._optimizer.restore(state["optimizer"])
+        if self.averaged is not None:
+            self.averaged.restore(state["averaged"])
+
+
+class Batch(NamedTuple):
+    """What one optimizer step learns from: some environments of a rollout."""
+
+    rollout: Rollout
+    envs: Tensor
+    weights: Tensor | None = None  # [N] importance weights of the rollout's environments
+    burn_in: int = 0
+    is_replayed: bool = False
+
+    @classmethod
+    def of_sample(cls, sample: ReplaySample) -> "Batch":
+        everything = torch.arange(sample.rollout.num_envs, device=sample.weights.device)
+        return cls(sample.rollout, everything, sample.weights, sample.burn_in, is_replayed=True)
+
+
+class Evaluation(NamedTuple):
+    """A piece of a batch, seen with the weights of now. [T, n] each, with gradients, but for the targets."""
+
+    piece: Rollout
+    log_policy: Tensor  # [T, n, A]
+    log_probs: Tensor
+    log_rhos: Tensor
+    values: Tensor
+    targets: Targets
+    weights: Tensor | None  # [n]
+
+
+def moments_of(advantages: Tensor) -> tuple[Tensor, Tensor]:
+    return advantages.mean(), advantages.std(correction=0)
+
+
+@torch.no_grad()
+def diagnose(evaluation: Evaluation, clip_range: float) -> dict[str, Tensor]:
+    """What says whether learning is healthy. [] each"""
+    log_rhos, targets = evaluation.log_rhos, evaluation.targets
+    unexplained = (targets.vs - evaluation.values).var(correction=0) / (targets.vs.var(correction=0) + _LEAST_DEVIATION)
+    return {
+        "kl": kl_of_step(log_rhos).mean(),
+        "clip_fraction": ((log_rhos.exp() - 1).abs() > clip_range).float().mean(),
+        "rho_mean": log_rhos.exp().mean(),
+        "explained_variance": 1 - unexplained,
+        "advantage_std": targets.advantages.std(correction=0),
+    }
