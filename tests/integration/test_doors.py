@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+SCRIPTS = ["ablate.py", "benchmark_replay.py", "generate_docs.py"]
+
 
 def run(repository: Path, *argv: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([sys.executable, *argv], cwd=repository, capture_output=True, text=True, check=False)
@@ -33,9 +35,9 @@ def test_evaluation_says_that_it_does_not_exist_yet(repository: Path) -> None:
     assert "cannot evaluate yet" in done.stderr
 
 
-@pytest.mark.parametrize("script", ["generate_docs.py"])
+@pytest.mark.parametrize("script", SCRIPTS)
 def test_every_script_has_help_and_a_dry_run(repository: Path, script: str) -> None:
-    assert {path.name for path in (repository / "scripts").glob("*.py")} == {"generate_docs.py"}
+    assert {path.name for path in (repository / "scripts").glob("*.py")} == set(SCRIPTS)
     assert "--dry-run" in run(repository, f"scripts/{script}", "-h").stdout
 
 
