@@ -22,6 +22,13 @@ IMPORTABLE = {
     "mario_a3c.models:PositionalEncoding": "MO-06",
     "mario_a3c.models:NoisyLinear": "MO-09",
     "mario_a3c.models:ModelOutput": "MO-10",
+    "mario_a3c.algorithms.vtrace:vtrace": "AL-02",
+    "mario_a3c.algorithms.gae:gae": "AL-03",
+    "mario_a3c.algorithms.returns:compute_returns": "AL-04",
+    "mario_a3c.learning.schedules:CosineWithWarmup": "AL-11",
+    "mario_a3c.experience.rollout:RolloutBuffer": "DA-01",
+    "mario_a3c.experience.replay:PrioritizedReplay": "DA-02",
+    "mario_a3c.experience.sample:ReplaySample": "DA-03",
 }
 FLAGS = {
     ("train", "--config-out"): "CK-15",
