@@ -20,7 +20,7 @@ def stack_frames(frames: Tensor, episode_starts: Tensor, step: int | None = None
         steps, first = steps[step : step + 1], first[step : step + 1]
     rows = torch.maximum(steps[:, :, None] + torch.arange(frame_stack, device=device), first[:, :, None])
     envs = torch.arange(num_envs, device=device)[:, None]
-    stacks = frames[rows, envs]  # [T + 1, N, S, H, W]
+    stacks = from_words(as_words(frames)[rows, envs], frames)  # [T + 1, N, S, H, W]
     return stacks if step is None else stacks[0]
 
 
@@ -28,3 +28,14 @@ def push_frame(stack: Tensor, frame: Tensor, episode_starts: Tensor) -> Tensor:
     """The observation [N, S, H, W] after one more frame [N, H, W]: the same as `stack_frames`, while it happens."""
     newest = frame[:, None]
     return torch.where(episode_starts[:, None, None, None], newest, torch.cat([stack[:, 1:], newest], dim=1))
+
+
+def as_words(frames: Tensor) -> Tensor:
+    """uint8 [..., H, W] as whole words [..., H * W / 8]: kernels that pick rows work element by element."""
+    pixels = frames.flatten(-2)
+    return pixels.view(torch.int64) if pixels.shape[-1] % 8 == 0 else pixels
+
+
+def from_words(words: Tensor, like: Tensor) -> Tensor:
+    """Back to uint8, with the height and width of `like`."""
+    return words.view(torch.uint8).view(*words.shape[:-1], *like.shape[-2:])

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mario_a3c.experience.frames import stack_frames
+from mario_a3c.experience.frames import as_words, from_words, stack_frames
 
 MemoryState = Mapping[str, Tensor]
 
@@ -97,7 +97,8 @@ class Rollout:
 
     def select(self, envs: Tensor) -> "Rollout":
         """The same steps of some environments, in that order: a minibatch."""
-        chosen = {name: getattr(self, name).index_select(1, envs) for name in TENSORS}
+        chosen = {name: getattr(self, name).index_select(1, envs) for name in TENSORS if name != "frames"}
+        chosen["frames"] = from_words(as_words(self.frames).index_select(1, envs), self.frames)
         state = {name: each.index_select(0, envs) for name, each in self.state.items()}
         return replace(self, **chosen, state=state)
 

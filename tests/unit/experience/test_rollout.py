@@ -7,7 +7,7 @@ import torch
 from mario_a3c.experience.frames import push_frame, stack_frames
 from mario_a3c.experience.rollout import Rollout, RolloutBuffer, RolloutShape
 
-T, N, S, H, W = 7, 3, 4, 5, 6  # axes
+T, N, S, H, W = 7, 3, 4, 5, 6  # axes; pixels that do not fill whole words
 
 
 def random_frames(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
