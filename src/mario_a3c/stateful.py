@@ -33,3 +33,16 @@ def restore_state(parts: Mapping[str, Stateful], saved: Mapping[str, State]) -> 
         )
     for name, part in parts.items():
         part.restore(saved[name])
+
+
+def check_fit(what: str, saved: State, ours: State) -> None:
+    """Raises CheckpointError unless the saved tensors have the names and shapes of ours."""
+    there, here = ({name: tuple(tensor.shape) for name, tensor in each.items()} for each in (saved, ours))
+    wrong = sorted(name for name in there.keys() | here.keys() if there.get(name) != here.get(name))
+    if wrong:
+        name = wrong[0]
+        raise CheckpointError(
+            f"the saved {what} does not fit this run: {len(wrong)} tensors differ, the first is {name!r} "
+            f"(saved {there.get(name, 'nothing')}, here {here.get(name, 'nothing')}); "
+            "resume with the configuration it was saved with"
+        )

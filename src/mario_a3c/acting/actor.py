@@ -13,6 +13,7 @@ from mario_a3c.models.execution import Execution, copy_weights
 from mario_a3c.models.memories import State
 from mario_a3c.random_numbers import make_keys, normal
 from mario_a3c.stateful import State as SavedState
+from mario_a3c.stateful import check_fit
 
 
 class Weights(NamedTuple):
@@ -103,6 +104,7 @@ class Actor:
 
     def restore(self, state: SavedState) -> None:
         saved: Mapping[str, Tensor] = state["memory"]
+        check_fit("memory of the episodes", saved, self.memory)
         self.memory = {name: saved[name].to(each.device, each.dtype) for name, each in self.memory.items()}
         self._counter.fill_(state["counter"])
         self._num_noises = state["num_noises"]

@@ -11,7 +11,7 @@ from mario_a3c.acting.actor import Actor
 from mario_a3c.envs.env_batch import EnvBatch
 from mario_a3c.experience.frames import push_frame
 from mario_a3c.experience.rollout import Rollout
-from mario_a3c.stateful import State
+from mario_a3c.stateful import State, check_fit
 
 _FLAGS = ("rewards", "terminated", "truncated")
 
@@ -72,6 +72,7 @@ class SlotWriter:
         }
 
     def restore(self, state: State) -> None:
+        check_fit("observation", {"frames": state["observation"]}, {"frames": self._observation})
         self.envs.restore(state["envs"])
         self.actor.restore(state["actor"])
         self._observation = state["observation"].to(self.device)

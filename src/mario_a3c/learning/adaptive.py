@@ -4,6 +4,8 @@ import logging
 from collections import deque
 from dataclasses import dataclass
 
+import torch
+
 from mario_a3c.learning.config import AdaptiveConfig
 from mario_a3c.learning.learner import Learner
 from mario_a3c.stateful import State
@@ -51,15 +53,15 @@ class AdaptiveControl:
 
     def state(self) -> State:
         return {
-            "returns": dict(enumerate(self._returns)),
-            "entropies": dict(enumerate(self._entropies)),
+            "returns": torch.tensor(self._returns, dtype=torch.float64),
+            "entropies": torch.tensor(self._entropies, dtype=torch.float64),
             "next_change": self._next_change,
         }
 
     def restore(self, state: State) -> None:
         for name, window in (("returns", self._returns), ("entropies", self._entropies)):
             window.clear()
-            window.extend(state[name].values())
+            window.extend(state[name].tolist())
         self._next_change = state["next_change"]
 
     def _judge(self, clear_rate: float) -> tuple[str, int, int]:

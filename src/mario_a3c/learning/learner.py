@@ -34,7 +34,7 @@ from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.averaged_weights import AveragedWeights
 from mario_a3c.models.execution import Execution
 from mario_a3c.random_numbers import permutation
-from mario_a3c.stateful import State
+from mario_a3c.stateful import State, check_fit
 
 LOG = logging.getLogger("mario.learning")
 
@@ -294,10 +294,11 @@ class Learner:
 
     @torch.no_grad()
     def _restore_trained(self, state: State) -> None:
+        check_fit("network", state["model"], dict(self.model.named_parameters()))
         for name, parameter in self.model.named_parameters():
             parameter.copy_(state["model"][name])
         self._optimizer.restore(state["optimizer"])
-        if self.averaged is not None:
+        if self.averaged is not None and state["averaged"]:
             self.averaged.restore(state["averaged"])
 
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from mario_a3c.algorithms.config import ReturnConfig
 from mario_a3c.bench.short_training import ShortTraining
-from mario_a3c.errors import ConfigError, NumericsError, SetupError
+from mario_a3c.errors import CheckpointError, ConfigError, NumericsError, SetupError
 from mario_a3c.experience.config import ReplayConfig
 from mario_a3c.experience.rollout import Rollout
 from mario_a3c.learning.config import LearnerConfig
@@ -319,6 +319,18 @@ def test_a_resumed_training_is_the_same_to_the_last_bit(recurrent_type: Any) -> 
     assert_equal_weights(dict(whole.model.named_parameters()), dict(second.model.named_parameters()), rtol=0, atol=0)
     ours, theirs = (training.learner.state()["averaged"]["weights"] for training in (whole, second))
     assert_equal_weights(ours, theirs, rtol=0, atol=0)
+
+
+def test_a_state_of_another_network_is_refused() -> None:
+    saved = make_training("gru")
+    other = make_training("lstm")
+    with pytest.raises(CheckpointError, match=r"the saved network does not fit this run.*memory\.gru"):
+        other.learner.restore(saved.learner.state())
+    with pytest.raises(CheckpointError, match=r"memory of the episodes.*'cell'"):
+        other.actor.restore(saved.actor.state())
+    fewer = ShortTraining(Corridor(4, frame_stack=1), make_network(3, recurrent_type="gru"))
+    with pytest.raises(CheckpointError, match=r"saved \(8, 2, 84, 84\), here \(4, 2, 84, 84\)"):
+        fewer.collector.restore(saved.collector.state())
 
 
 def test_rates_follow_their_schedules_and_what_adaptive_control_asks_for() -> None:
