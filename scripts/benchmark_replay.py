@@ -14,6 +14,7 @@ def main() -> int:
     parser.add_argument("--capacities", type=int, nargs="+", default=[1_000, 10_000, 100_000, 1_000_000])
     parser.add_argument("--batch", type=int, default=64, help="sequences in a sample")
     parser.add_argument("--draws", type=int, default=500, help="how often each is measured; the median counts")
+    parser.add_argument("--threads", type=int, default=1, help="of torch on the CPU")
     parser.add_argument("--json", type=Path, help="write the result to this file, too")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be measured")
     arguments = parser.parse_args()
@@ -24,6 +25,7 @@ def main() -> int:
 
     from mario_a3c.bench.replay import measure_sampling
 
+    torch.set_num_threads(arguments.threads)
     times = [
         each
         for capacity in arguments.capacities

@@ -49,6 +49,7 @@ for precision in ("bfloat16", "float16"):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_what_acts_in_half_precision_is_what_learns_in_it(repository: Path) -> None:
     environment = {**os.environ, **ONEDNN_LIMIT, "PYTHONPATH": str(repository)}
     done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False)

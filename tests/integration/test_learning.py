@@ -14,7 +14,7 @@ from tests.support.torch_threads import one_thread
 from tests.support.training import greedy_return, returns_of_last_episodes
 
 __all__ = ["one_thread"]
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # seconds here, minutes on a machine with other work
 
 SEED, NUM_ENVS = 0, 16
 LEARNER = LearnerConfig(lr=2e-3)
