@@ -6,6 +6,7 @@ from torch import Tensor
 from mario_a3c.random_numbers import make_keys, uniform
 
 _LEAST_PRIORITY = 1e-3  # a sequence that taught nothing last time is still looked at now and then
+_BLOCK_DRAWS = 64
 
 
 class Priorities:
@@ -15,6 +16,7 @@ class Priorities:
         self.powers = torch.zeros(capacity, device=device)
         self.num_draws = 0
         self._alpha, self._seed = alpha, seed
+        self._block, self._block_points = (-1, 0), self.powers
 
     def set(self, places: Tensor, priorities: Tensor, where: Tensor | None = None) -> None:
         """`where` (bool, as long as `places`) leaves some as they are."""
@@ -32,10 +34,15 @@ class Priorities:
         return draw_by_prefix_sum(self.powers, self._points(count))
 
     def _points(self, count: int) -> Tensor:
-        keys = make_keys(self._seed, "replay", torch.arange(count, device=self.powers.device))
-        drawn = uniform(keys, self.num_draws).double()
+        """One point in each share, looked up for many draws at a time: launches cost more than numbers."""
+        block, row = divmod(self.num_draws, _BLOCK_DRAWS)
         self.num_draws += 1
-        return (torch.arange(count, device=drawn.device) + drawn) / count
+        if self._block != (block, count):
+            shares = torch.arange(count, device=self.powers.device)
+            counters = torch.arange(block * _BLOCK_DRAWS, (block + 1) * _BLOCK_DRAWS, device=shares.device)
+            drawn = uniform(make_keys(self._seed, "replay", shares), counters[:, None])
+            self._block, self._block_points = (block, count), (shares + drawn.double()) / count
+        return self._block_points[row]
 
 
 def draw_by_prefix_sum(weights: Tensor, points: Tensor) -> tuple[Tensor, Tensor]:
