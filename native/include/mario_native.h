@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MARIO_ABI_VERSION 6
+#define MARIO_ABI_VERSION 7
 #define MARIO_API __attribute__((visibility("default")))
 
 #ifdef __cplusplus
@@ -325,6 +325,83 @@ MARIO_API int32_t mario_envs_load(mario_envs* envs, uint32_t env, const uint8_t*
 /* Another view of a console of the batch, as mario_console_observe. */
 MARIO_API int32_t mario_batch_observe(const mario_batch* batch, uint32_t console, const mario_view* view, uint8_t* out,
                                       size_t out_bytes);
+
+/* The search for a way through one stage: states that were reached are kept by cell, gone back to, and played on from at random. A
+ * handle belongs to one thread at a time; the search runs on its own threads. With one thread, equal seeds give equal searches.
+ *
+ * A step holds one action for frame_skip frames. Where skips_idle is set it then goes on, with nothing pressed, until the player has
+ * control again. A path is one action per step, as an index into the actions. The goal is is_stage_clear; a lost life and another
+ * stage (warp zones) end a path.
+ */
+typedef struct mario_exploration mario_exploration;
+
+typedef struct mario_exploration_config {
+    uint64_t seed;
+    uint32_t num_threads; /* 0: as many as the machine has */
+    uint32_t frame_skip;
+    uint32_t skips_idle;
+    uint32_t max_cells;   /* bounds the memory: about 6 KB each; what is found beyond is not kept */
+    uint32_t num_actions;
+} mario_exploration_config;
+
+typedef struct mario_exploration_status {
+    uint64_t num_frames;        /* run since the beginning */
+    uint64_t first_goal_frames; /* of these, before the goal was first reached; 0 before that */
+    uint64_t num_rollouts;
+    uint64_t num_deaths;
+    uint64_t num_goals;
+    uint64_t num_bytes;         /* of memory, for states, paths and what was seen */
+    uint32_t num_cells;
+    uint32_t best_steps;        /* of the shortest path to the goal; 0 before one was found */
+    uint32_t furthest_x;        /* in any area */
+    uint32_t is_full;           /* max_cells are there */
+} mario_exploration_status;
+
+/* A place: all states in it count as one. */
+typedef struct mario_cell {
+    uint32_t steps;           /* the fewest seen from the start */
+    uint32_t remaining_steps; /* the fewest seen to the goal; 4,294,967,295 where none led there */
+    uint32_t num_picks;       /* how often the search went on from here */
+    uint16_t room;            /* as in mario_game, like the mazes' and the pipes' bytes */
+    uint16_t x;               /* x / 16 */
+    uint16_t y;               /* (256 * y_screen + y_on_screen) / 16: downward, 16 at the top of the screen */
+    uint8_t maze_passes;
+    uint8_t maze_correct;
+    uint8_t next_area;
+    uint8_t next_page;
+    uint8_t hold;             /* 0 stands, 1 is in the air or swims, 2 climbs */
+    uint8_t unused;
+} mario_cell;
+
+MARIO_API size_t mario_exploration_config_bytes(void); /* sizeof(mario_exploration_config) as compiled */
+MARIO_API size_t mario_exploration_status_bytes(void); /* sizeof(mario_exploration_status) as compiled */
+MARIO_API size_t mario_cell_bytes(void);               /* sizeof(mario_cell) as compiled */
+
+/* Copies everything. actions has num_actions bytes of buttons; start is a save-state in which the player has control. On failure
+ * *exploration stays as it was. */
+MARIO_API int32_t mario_exploration_create(const uint8_t* file, size_t file_bytes, const mario_exploration_config* config,
+                                           const uint8_t* actions, const uint8_t* start, size_t start_bytes,
+                                           mario_exploration** exploration);
+MARIO_API void mario_exploration_destroy(mario_exploration* exploration); /* NULL is allowed; joins the threads */
+/* As mario_console_set_engine. */
+MARIO_API int32_t mario_exploration_set_engine(mario_exploration* exploration, const char* path);
+
+/* Searches until num_frames have been run since the beginning, or frames_after_goal since the goal was first reached. With one thread
+ * it does not matter into how many calls a search is divided. */
+MARIO_API int32_t mario_exploration_run(mario_exploration* exploration, uint64_t num_frames, uint64_t frames_after_goal);
+/* Plays paths from the start and keeps what they reach, to go on where another search ended. ends[i] is where path i ends in actions. */
+MARIO_API int32_t mario_exploration_add_paths(mario_exploration* exploration, const uint8_t* actions, size_t num_actions,
+                                              const uint64_t* ends, size_t num_paths);
+
+MARIO_API void mario_exploration_get_status(const mario_exploration* exploration, mario_exploration_status* status);
+/* Writes num_cells records, which must be as many as there are; works out remaining_steps for all of them. */
+MARIO_API int32_t mario_exploration_get_cells(mario_exploration* exploration, mario_cell* cells, size_t num_cells);
+/* The path to a cell: as many actions as its steps. */
+MARIO_API int32_t mario_exploration_get_path(const mario_exploration* exploration, uint32_t cell, uint8_t* actions, size_t num_actions);
+/* The state kept in a cell, as a save-state. */
+MARIO_API int32_t mario_exploration_get_state(const mario_exploration* exploration, uint32_t cell, uint8_t* state, size_t state_bytes);
+/* The shortest path to the goal: best_steps actions. */
+MARIO_API int32_t mario_exploration_get_best_path(const mario_exploration* exploration, uint8_t* actions, size_t num_actions);
 
 #ifdef __cplusplus
 }

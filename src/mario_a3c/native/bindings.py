@@ -22,7 +22,7 @@ from ctypes import (
 from enum import IntEnum
 from typing import Any
 
-ABI_VERSION = 6
+ABI_VERSION = 7
 
 
 class Status(IntEnum):
@@ -221,6 +221,55 @@ class MapAreaRecord(ctypes.Structure):
     )
 
 
+class ExplorationRecord(ctypes.Structure):
+    """`mario_exploration_config`."""
+
+    _fields_ = (
+        ("seed", c_uint64),
+        ("num_threads", c_uint32),
+        ("frame_skip", c_uint32),
+        ("skips_idle", c_uint32),
+        ("max_cells", c_uint32),
+        ("num_actions", c_uint32),
+    )
+
+
+class ExplorationStatus(ctypes.Structure):
+    """`mario_exploration_status`; the header says what each field means."""
+
+    _fields_ = (
+        ("num_frames", c_uint64),
+        ("first_goal_frames", c_uint64),
+        ("num_rollouts", c_uint64),
+        ("num_deaths", c_uint64),
+        ("num_goals", c_uint64),
+        ("num_bytes", c_uint64),
+        ("num_cells", c_uint32),
+        ("best_steps", c_uint32),
+        ("furthest_x", c_uint32),
+        ("is_full", c_uint32),
+    )
+
+
+class CellRecord(ctypes.Structure):
+    """`mario_cell`."""
+
+    _fields_ = (
+        ("steps", c_uint32),
+        ("remaining_steps", c_uint32),
+        ("num_picks", c_uint32),
+        ("room", c_uint16),
+        ("x", c_uint16),
+        ("y", c_uint16),
+        ("maze_passes", c_uint8),
+        ("maze_correct", c_uint8),
+        ("next_area", c_uint8),
+        ("next_page", c_uint8),
+        ("hold", c_uint8),
+        ("unused", c_uint8),
+    )
+
+
 # The size of each record is compared with the library's before anything else is called.
 RECORDS: dict[str, type[ctypes.Structure]] = {
     "mario_cartridge_info_bytes": CartridgeInfo,
@@ -232,6 +281,9 @@ RECORDS: dict[str, type[ctypes.Structure]] = {
     "mario_env_rules_bytes": EnvRules,
     "mario_episode_bytes": EpisodeRecord,
     "mario_map_area_bytes": MapAreaRecord,
+    "mario_exploration_config_bytes": ExplorationRecord,
+    "mario_exploration_status_bytes": ExplorationStatus,
+    "mario_cell_bytes": CellRecord,
 }
 
 # Result, then arguments.
@@ -291,4 +343,20 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "mario_envs_save": (c_int32, [c_void_p, c_uint32, c_void_p, c_size_t]),
     "mario_envs_load": (c_int32, [c_void_p, c_uint32, c_char_p, c_size_t]),
     "mario_batch_observe": (c_int32, [c_void_p, c_uint32, POINTER(ViewRecord), c_void_p, c_size_t]),
+    "mario_exploration_config_bytes": (c_size_t, []),
+    "mario_exploration_status_bytes": (c_size_t, []),
+    "mario_cell_bytes": (c_size_t, []),
+    "mario_exploration_create": (
+        c_int32,
+        [c_char_p, c_size_t, POINTER(ExplorationRecord), c_void_p, c_char_p, c_size_t, POINTER(c_void_p)],
+    ),
+    "mario_exploration_destroy": (None, [c_void_p]),
+    "mario_exploration_set_engine": (c_int32, [c_void_p, c_char_p]),
+    "mario_exploration_run": (c_int32, [c_void_p, c_uint64, c_uint64]),
+    "mario_exploration_add_paths": (c_int32, [c_void_p, c_void_p, c_size_t, c_void_p, c_size_t]),
+    "mario_exploration_get_status": (None, [c_void_p, POINTER(ExplorationStatus)]),
+    "mario_exploration_get_cells": (c_int32, [c_void_p, c_void_p, c_size_t]),
+    "mario_exploration_get_path": (c_int32, [c_void_p, c_uint32, c_void_p, c_size_t]),
+    "mario_exploration_get_state": (c_int32, [c_void_p, c_uint32, c_void_p, c_size_t]),
+    "mario_exploration_get_best_path": (c_int32, [c_void_p, c_void_p, c_size_t]),
 }
