@@ -5,6 +5,7 @@
   probes/        what was found out about this machine
   start_states/  where every stage begins, by ROM and console
   engines/       programs of cartridges, compiled for this machine
+  exploration/   what searches of stages have reached, and maps made from it
 """
 
 import os
@@ -23,6 +24,7 @@ KINDS = {
     "probes": "what was found out about this machine",
     "start_states": "where every stage begins; made from the cartridge",
     "engines": "programs of cartridges, compiled for this machine",
+    "exploration": "what searches of stages have reached, and maps made from it",
 }
 # A convention of backup programs (bford.info/cachedir): folders with this file are left out.
 _TAG_NAME = "CACHEDIR.TAG"

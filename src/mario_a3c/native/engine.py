@@ -147,6 +147,13 @@ class _PendingEngine:
     next_look: float = 0.0
 
 
+def find_engine_for(engine: Engine, cartridge: Cartridge, cache: CacheDir) -> Path | None:
+    """The file of the engine that serves, None for the interpreter; compiled first where it has to be."""
+    found: list[Path] = []
+    attach_engine(engine, cartridge, cache, found.append)
+    return found[0] if found else None
+
+
 def obtain_engine(cartridge: Cartridge, cache: CacheDir, on_progress: OnProgress | None = None) -> Path:
     """The engine from the cache, compiled first where it is not there."""
     found = find_engine(cartridge, cache)

@@ -1,0 +1,35 @@
+"""How long and how wide a search goes."""
+
+from dataclasses import dataclass
+
+from mario_a3c.errors import ConfigError
+from mario_a3c.options import option
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SearchConfig:
+    """The search for a way through a stage. With one thread, equal seeds give equal results."""
+
+    seed: int = option(0, "what every random choice is drawn from")
+    threads: int = option(0, "threads that search together; 0: all cores; 1: reproducible")
+    max_frames: int = option(60_000_000, "give a stage up after so many frames without a way through")
+    max_seconds: float = option(0.0, "give a stage up, or stop improving it, after so many seconds; 0: never")
+    polish_frames: int = option(
+        250_000, "after the first way through search on for so many frames: shorter ways, a fuller map"
+    )
+    max_cells: int = option(
+        65_536, "places kept for a stage, about 6 KB of memory each; what is found beyond is dropped"
+    )
+
+    def __post_init__(self) -> None:
+        _expect(0 <= self.seed < 1 << 63, "--seed", "in [0, 2^63)", self.seed)
+        _expect(0 <= self.threads <= 1024, "--threads", "in [0, 1024]", self.threads)
+        _expect(self.max_frames >= 1, "--max-frames", "1 or more", self.max_frames)
+        _expect(self.max_seconds >= 0, "--max-seconds", "0 or more", self.max_seconds)
+        _expect(self.polish_frames >= 0, "--polish-frames", "0 or more", self.polish_frames)
+        _expect(1 <= self.max_cells <= 1 << 22, "--max-cells", "in [1, 4194304]", self.max_cells)
+
+
+def _expect(holds: bool, flag: str, expected: str, got: object) -> None:
+    if not holds:
+        raise ConfigError(f"{flag} must be {expected}, got {got}")
