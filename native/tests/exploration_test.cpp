@@ -170,25 +170,48 @@ TEST(a_kept_state_plays_on_as_the_console_it_was_taken_from) {
     }
 }
 
+/// Cells in a row, on the ground, `columns` from the left.
+std::vector<CellKey> cells_at(std::initializer_list<unsigned> columns) {
+    std::vector<CellKey> keys;
+    for (const unsigned column : columns) {
+        mario_game game{};
+        game.x = static_cast<std::uint16_t>(column * cell_pixels);
+        keys.push_back(cell_of(game));
+    }
+    return keys;
+}
+
 TEST(remaining_steps_are_those_of_the_path_and_of_what_leads_to_it) {
     // Cells 0 1 2 3 are the path, which takes two steps in 1. From 4 one comes to 2 in three steps or to 5 in one; 5 leads to 3. 6 dies.
+    const auto keys = cells_at({0, 1, 2, 3, 20, 40, 60});
     const std::vector<std::uint32_t> path{0, 1, 1, 2, 3};
     const Trace one{begin_mark, 4, 4, 4, 2}, other{begin_mark, 4, 5, begin_mark, 5, 3, 6, begin_mark, 6, 6};
     const std::vector<const Trace*> traces{&one, &other};
-    const std::vector<std::uint32_t> places{0, 1, 2, 3, 4, 5, 6};
-    const auto remaining = remaining_steps(places, path, traces);
     const std::vector<std::uint32_t> expected{5, 3, 2, 1, 3, 2, ~0u};
-    CHECK(remaining == expected);
+    CHECK(remaining_steps(keys, path, traces) == expected);
 }
 
 TEST(a_detour_of_the_path_does_not_count_as_the_way) {
-    // From 1 it goes to 2, comes back to 1 and goes on: 2 is as far as it takes to come back from there.
-    const std::vector<std::uint32_t> path{0, 1, 2, 2, 1, 3};
-    const Trace trace{begin_mark, 0, 1, 2, 2, 1, 3, goal_mark, begin_mark, 2, 1};
+    // From 1 it goes to 2 and 3, comes back to 1 and goes on to 4. 2 is near 1, and 3 as far as it takes to come back from there.
+    const auto keys = cells_at({0, 1, 2, 30, 4});
+    const std::vector<std::uint32_t> path{0, 1, 2, 3, 3, 1, 4};
+    const Trace trace{begin_mark, 0, 1, 2, 3, 3, 1, 4, goal_mark};
     const std::vector<const Trace*> traces{&trace};
-    const std::vector<std::uint32_t> expected{6, 2, 3, 1};
-    const std::vector<std::uint32_t> places{0, 1, 2, 3};
-    CHECK(remaining_steps(places, path, traces) == expected);
+    const std::vector<std::uint32_t> expected{4, 2, 2, 3, 1};
+    CHECK(remaining_steps(keys, path, traces) == expected);
+}
+
+TEST(a_number_that_chance_made_large_follows_its_neighbours) {
+    // From 4 it took twenty-one steps to come back to the path, through 5, but once one step led from 4 to 3, next to it.
+    const auto keys = cells_at({0, 1, 2, 5, 6, 40});
+    const std::vector<std::uint32_t> path{0, 1, 2};
+    Trace trace{begin_mark, 3, 2, goal_mark, begin_mark};
+    trace.push_back(4);
+    trace.insert(trace.end(), 20, 5);
+    trace.insert(trace.end(), {2, begin_mark, 4, 3});
+    const std::vector<const Trace*> traces{&trace};
+    const auto remaining = remaining_steps(keys, path, traces);
+    CHECK(remaining[3] == 2 && remaining[4] == 4 && remaining[5] == 2);
 }
 
 TEST(a_cell_in_the_corridor_is_as_far_from_the_goal_as_it_is) {

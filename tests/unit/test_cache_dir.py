@@ -73,6 +73,7 @@ def test_clearing_one_kind_touches_nothing_else(cache: CacheDir) -> None:
         "probes": (1, 2),
         "start_states": (0, 0),
         "engines": (0, 0),
+        "exploration": (0, 0),
     }
     cache.clear("probes")
     assert {entry.kind: entry.num_files for entry in cache.entries()} == {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <unordered_map>
 
 namespace mario::exploration {
 namespace {
@@ -30,35 +29,36 @@ Archive::Slot& Archive::slot_of(CellKey key) const noexcept {
     }
 }
 
-Archive::Offer Archive::offer(CellKey key, const Actions& actions, const nes::Console& console) {
-    const auto steps = static_cast<std::uint32_t>(actions.size());
+Archive::Offer Archive::offer(CellKey key, const Path& path, const nes::Console& console) {
+    const auto steps = static_cast<std::uint32_t>(path.actions.size());
     // Most arrivals bring nothing new; they take no lock.
     const auto known = [&](const Slot& slot) { return slot.key.load(std::memory_order_acquire) == key; };
     const auto is_faster = [&](const Wanted& wanted) { return steps < wanted.steps.load(std::memory_order_relaxed); };
     const auto is_other = [&](const Wanted& wanted) { return steps < wanted.other_steps.load(std::memory_order_relaxed); };
     if (const Slot& slot = slot_of(key); known(slot)) {
         const std::uint32_t cell = slot.cell.load(std::memory_order_relaxed);
-        if (!is_faster(wanted_[cell]) && !is_other(wanted_[cell])) return {cell, false};
+        if (!is_faster(wanted_[cell]) && !is_other(wanted_[cell])) return {cell, false, false};
     }
     const std::scoped_lock lock(mutex_);
     Slot& slot = slot_of(key);
     if (known(slot)) {
         const std::uint32_t cell = slot.cell.load(std::memory_order_relaxed);
         Entry& entry = entries_[cell];
+        const bool fewer = steps < entry.fastest.path.actions.size();
         if (is_faster(wanted_[cell])) {
             wanted_[cell].steps.store(steps, std::memory_order_relaxed);
-            fill(entry.fastest, actions, console);
+            fill(entry.fastest, path, console);
             entry.num_picks = 0;
         } else if (is_other(wanted_[cell])) {
             wanted_[cell].other_steps.store(0, std::memory_order_relaxed);
-            fill(entry.other, actions, console);
+            fill(entry.other, path, console);
         }
-        return {cell, false};
+        return {cell, false, fewer};
     }
-    if (entries_.size() == max_cells_) return {no_cell, true};
+    if (entries_.size() == max_cells_) return {no_cell, true, false};
     const auto cell = static_cast<std::uint32_t>(entries_.size());
     entries_.emplace_back().key = key;
-    fill(entries_.back().fastest, actions, console);
+    fill(entries_.back().fastest, path, console);
     const auto [region, is_new_region] = region_numbers_.try_emplace(region_of(key), regions_.size());
     if (is_new_region) regions_.emplace_back();
     regions_[region->second].push_back(cell);
@@ -66,15 +66,19 @@ Archive::Offer Archive::offer(CellKey key, const Actions& actions, const nes::Co
     slot.cell.store(cell, std::memory_order_relaxed);
     slot.key.store(key, std::memory_order_release);
     num_cells_.store(cell + 1, std::memory_order_release);
-    return {cell, true};
+    return {cell, true, true};
 }
 
-void Archive::fill(Arrival& arrival, const Actions& actions, const nes::Console& console) {
-    num_state_bytes_ -= arrival.state.num_bytes() + arrival.actions.capacity();
-    arrival.actions = actions;
+void Archive::fill(Arrival& arrival, const Path& path, const nes::Console& console) {
+    const auto num_bytes = [&] {
+        const Path& kept = arrival.path;
+        return arrival.state.num_bytes() + kept.actions.capacity() + kept.cells.capacity() * sizeof(std::uint32_t);
+    };
+    num_state_bytes_ -= num_bytes();
+    arrival.path = path;
     arrival.state.keep(console, start_);
     arrival.num_picks = arrival.num_soon_dead = 0;
-    num_state_bytes_ += arrival.state.num_bytes() + arrival.actions.capacity();
+    num_state_bytes_ += num_bytes();
 }
 
 std::uint32_t Archive::choose(Random& random) const {
@@ -87,9 +91,6 @@ std::uint32_t Archive::choose(Random& random) const {
         }
         return best;
     };
-    if (!route_.empty() && random.below(100) < route_percent) {
-        return rarest(newest_rounds, [&] { return route_[random.below(static_cast<std::uint32_t>(route_.size()))]; });
-    }
     if (random.below(100) < newest_percent) {
         const std::uint32_t window = std::min(num_cells, num_newest);
         return rarest(newest_rounds, [&] { return num_cells - window + random.below(window); });
@@ -102,20 +103,25 @@ std::uint32_t Archive::choose(Random& random) const {
     return rarest(any_rounds, [&] { return random.below(num_cells); });
 }
 
-Archive::Pick Archive::pick(Random& random, nes::Console& console, Actions& actions) {
+Archive::Pick Archive::pick(Random& random, nes::Console& console, Path& path) {
     const std::scoped_lock lock(mutex_);
-    const std::uint32_t cell = choose(random);
+    std::uint32_t cell = no_cell;
+    if (route_ && random.below(100) < route_percent) {
+        cell = route_->path.cells[random.below(static_cast<std::uint32_t>(route_->path.cells.size()))];
+    }
+    const bool goes_along = cell != no_cell;  // a full archive does not have all cells of the route
+    if (!goes_along) cell = choose(random);
     Entry& entry = entries_[cell];
-    const bool is_other = !entry.other.state.is_empty() && random.below(2) == 0;
+    const bool is_other = !goes_along && !entry.other.state.is_empty() && random.below(2) == 0;
     Arrival& arrival = is_other ? entry.other : entry.fastest;
     ++entry.num_picks;
     ++arrival.num_picks;
     arrival.state.restore(console, start_);
-    actions = arrival.actions;
+    path = arrival.path;
     if ((is_other || entry.other.state.is_empty()) && arrival.num_picks >= picks_per_other) {
-        wanted_[cell].other_steps.store(max_other_steps(entry.fastest.actions.size()), std::memory_order_relaxed);
+        wanted_[cell].other_steps.store(max_other_steps(entry.fastest.path.actions.size()), std::memory_order_relaxed);
     }
-    return {cell, is_other};
+    return {cell, is_other, goes_along ? route_ : nullptr};
 }
 
 void Archive::report(const Pick& pick, bool has_died_soon) {
@@ -128,9 +134,9 @@ void Archive::report(const Pick& pick, bool has_died_soon) {
     }
 }
 
-void Archive::set_route(std::vector<std::uint32_t> cells) {
+void Archive::set_route(std::shared_ptr<const Route> route) {
     const std::scoped_lock lock(mutex_);
-    route_ = std::move(cells);
+    route_ = std::move(route);
 }
 
 std::size_t Archive::num_bytes() const {
@@ -143,24 +149,21 @@ mario_cell Archive::describe(std::uint32_t cell) const {
     const Entry& entry = entries_[cell];
     mario_cell described{};
     read_cell(entry.key, described);
-    described.steps = static_cast<std::uint32_t>(entry.fastest.actions.size());
+    described.steps = static_cast<std::uint32_t>(entry.fastest.path.actions.size());
     described.num_picks = entry.num_picks;
     return described;
 }
 
-std::vector<std::uint32_t> Archive::places() const {
+std::vector<CellKey> Archive::keys() const {
     const std::scoped_lock lock(mutex_);
-    std::unordered_map<CellKey, std::uint32_t> numbers;
-    std::vector<std::uint32_t> places;
-    for (const Entry& entry : entries_) {
-        places.push_back(numbers.try_emplace(place_of(entry.key), static_cast<std::uint32_t>(numbers.size())).first->second);
-    }
-    return places;
+    std::vector<CellKey> keys;
+    for (const Entry& entry : entries_) keys.push_back(entry.key);
+    return keys;
 }
 
 Actions Archive::actions(std::uint32_t cell) const {
     const std::scoped_lock lock(mutex_);
-    return entries_[cell].fastest.actions;
+    return entries_[cell].fastest.path.actions;
 }
 
 void Archive::restore(std::uint32_t cell, nes::Console& console) const {

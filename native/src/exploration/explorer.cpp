@@ -14,6 +14,7 @@ namespace {
 
 // Chosen on all 32 stages.
 constexpr unsigned rollout_frames = 200, max_hold_frames = 56, soon_frames = 60;
+constexpr std::uint32_t steps_between_detours = 16;  // on average, along the best path
 constexpr unsigned max_idle_frames = 2000;  // the longest way from control to control, with a screen between, takes 600
 constexpr std::uint32_t max_cells_allowed = 1u << 22;
 constexpr unsigned max_threads = 1024, max_frame_skip = 60;
@@ -55,7 +56,12 @@ struct Explorer::Worker {
     Random random;
     nes::Console console;
     mario_game game{};
-    Actions actions;  ///< from the start to where the console is
+    Path path;               ///< from the start to where the console is
+    std::uint32_t cell = 0;  ///< where it is
+    std::shared_ptr<const Route> route;  ///< to go along, or null
+    std::uint32_t route_step = 0;
+    std::uint8_t action = 0;  ///< held for so many steps:
+    unsigned hold = 0;
     Trace trace;
     std::uint64_t num_frames = 0;  ///< of this thread, not yet added to the sum
     std::exception_ptr failure;
@@ -63,8 +69,8 @@ struct Explorer::Worker {
 
 /// The states along the sequence that was played last.
 struct Explorer::Replay {
-    Actions actions;
-    std::vector<KeptState> states;  ///< before each action
+    Path path;
+    std::vector<KeptState> states;  ///< before each action, and after the last
     std::vector<std::uint32_t> cells;
 };
 
@@ -112,35 +118,32 @@ void Explorer::on_all_threads(Work&& work) {
 }
 
 void Explorer::roll_out(Worker& worker) {
-    const Archive::Pick from = archive_.pick(worker.random, worker.console, worker.actions);
+    const Archive::Pick from = archive_.pick(worker.random, worker.console, worker.path);
+    worker.cell = from.cell;
+    worker.route = from.route;
+    worker.route_step = from.route ? from.route->last_steps.at(from.cell) : 0;
+    worker.hold = 0;
     const std::size_t max_trace = max_trace_steps / workers_.size();
-    if (worker.trace.size() < max_trace) worker.trace.insert(worker.trace.end(), {begin_mark, from.cell});
     const bool is_traced = worker.trace.size() < max_trace;
+    if (is_traced) worker.trace.insert(worker.trace.end(), {begin_mark, from.cell});
     const unsigned rollout_steps = steps_in(rollout_frames, config_.frame_skip);
-    unsigned num_steps = 0, hold = 0;
-    std::uint8_t action = 0;
-    std::uint32_t cell = from.cell;
+    unsigned num_steps = 0;
     CellKey key = 0;
     Outcome outcome = Outcome::goes_on;
-    for (unsigned end = rollout_steps; num_steps < end && worker.actions.size() < max_path_steps; ++num_steps) {
-        if (hold == 0) {
-            hold = 1 + worker.random.below(steps_in(max_hold_frames, config_.frame_skip));
-            action = draw_action(worker.random);
-        }
-        --hold;
-        outcome = step(worker, action);
+    for (unsigned end = rollout_steps; num_steps < end && worker.path.actions.size() < max_path_steps; ++num_steps) {
+        outcome = step(worker, choose_action(worker));
         if (outcome != Outcome::goes_on) break;
         // Without control there is nothing to choose, so nothing to come back to.
         if (worker.game.has_control) {
             const CellKey now = cell_of(worker.game);
             if (now != key) {
-                const auto [reached, is_new] = archive_.offer(now, worker.actions, worker.console);
-                if (is_new) end = num_steps + 1 + rollout_steps;
-                cell = reached;
+                const Archive::Offer offer = archive_.offer(now, worker.path, worker.console);
+                if (offer.is_new || (offer.is_faster && worker.route)) end = num_steps + 1 + rollout_steps;
+                worker.cell = offer.cell;
                 key = now;
             }
         }
-        if (is_traced) worker.trace.push_back(cell);
+        if (is_traced) worker.trace.push_back(worker.cell);
     }
     if (outcome == Outcome::goal) {
         if (is_traced) worker.trace.push_back(goal_mark);
@@ -153,13 +156,32 @@ void Explorer::roll_out(Worker& worker) {
     num_frames_.fetch_add(std::exchange(worker.num_frames, 0), std::memory_order_relaxed);
 }
 
+/// Along the route, with something else now and then; back on it from the last step that was chosen where the player now is, so that
+/// detours are left out. Without a route, anything.
+std::uint8_t Explorer::choose_action(Worker& worker) const noexcept {
+    const bool has_held = worker.hold > 0;
+    if (has_held && --worker.hold > 0) return worker.action;
+    if (worker.route) {
+        if (has_held) {
+            const auto found = worker.route->last_steps.find(worker.cell);
+            if (found != worker.route->last_steps.end()) worker.route_step = found->second;
+        }
+        const Actions& actions = worker.route->path.actions;
+        if (worker.route_step < actions.size() && worker.random.below(steps_between_detours) != 0) return actions[worker.route_step++];
+    }
+    worker.hold = 1 + worker.random.below(steps_in(max_hold_frames, config_.frame_skip));
+    worker.action = draw_action(worker.random);
+    return worker.action;
+}
+
 std::uint8_t Explorer::draw_action(Random& random) const noexcept {
     const std::uint32_t drawn = random.below(action_weights_.back());
     return static_cast<std::uint8_t>(std::upper_bound(action_weights_.begin(), action_weights_.end(), drawn) - action_weights_.begin());
 }
 
 Explorer::Outcome Explorer::step(Worker& worker, std::uint8_t action) noexcept {
-    worker.actions.push_back(action);
+    worker.path.actions.push_back(action);
+    worker.path.cells.push_back(worker.cell);
     const auto run_frame = [&](nes::Buttons buttons) {
         worker.console.run_frame(board_, buttons, nes::IdleLoops::skipped, engine_.get());
         ++worker.num_frames;
@@ -189,26 +211,13 @@ void Explorer::keep_goal(Worker& worker) {
     if (num_goals_.fetch_add(1, std::memory_order_relaxed) == 0) {
         first_goal_frames_.store(num_frames_.load(std::memory_order_relaxed) + worker.num_frames, std::memory_order_relaxed);
     }
-    if (!best_path_.empty() && worker.actions.size() >= best_path_.size()) return;
-    best_path_ = worker.actions;
-    std::vector<std::uint32_t> route = cells_of(best_path_);
-    std::erase(route, no_cell);
-    std::sort(route.begin(), route.end());
-    route.erase(std::unique(route.begin(), route.end()), route.end());
-    archive_.set_route(std::move(route));
-}
-
-std::vector<std::uint32_t> Explorer::cells_of(std::span<const std::uint8_t> path) {
-    Worker player(0, 0, start_);
-    std::vector<std::uint32_t> cells;
-    std::uint32_t cell = archive_.offer(cell_of(start_game_), {}, start_).cell;
-    for (const std::uint8_t action : path) {
-        cells.push_back(cell);
-        if (step(player, action) != Outcome::goes_on) break;
-        if (player.game.has_control) cell = archive_.offer(cell_of(player.game), player.actions, player.console).cell;
+    if (!best_path_.actions.empty() && worker.path.actions.size() >= best_path_.actions.size()) return;
+    best_path_ = worker.path;
+    const auto route = std::make_shared<Route>(Route{best_path_, {}});
+    for (std::uint32_t at = 0; at < best_path_.cells.size(); ++at) {
+        if (best_path_.cells[at] != no_cell) route->last_steps[best_path_.cells[at]] = at;
     }
-    num_frames_.fetch_add(player.num_frames, std::memory_order_relaxed);
-    return cells;
+    archive_.set_route(route);
 }
 
 void Explorer::add_paths(std::span<const std::uint8_t> actions, std::span<const std::uint64_t> ends) {
@@ -233,34 +242,34 @@ void Explorer::add_paths(std::span<const std::uint8_t> actions, std::span<const 
     });
 }
 
-void Explorer::replay(Worker& worker, Replay& progress, std::span<const std::uint8_t> actions) {
-    const auto parting = std::mismatch(progress.actions.begin(), progress.actions.end(), actions.begin(), actions.end());
-    std::size_t at = static_cast<std::size_t>(parting.second - actions.begin());
-    if (at >= progress.states.size()) at = progress.states.empty() ? 0 : progress.states.size() - 1;
-    if (progress.states.empty()) {
-        worker.console = start_;
-        progress.states.emplace_back().keep(start_, start_);
-        progress.cells.push_back(archive_.offer(cell_of(start_game_), {}, start_).cell);
+void Explorer::replay(Worker& worker, Replay& last, std::span<const std::uint8_t> actions) {
+    if (last.states.empty()) {
+        last.states.emplace_back().keep(start_, start_);
+        last.cells.push_back(archive_.offer(cell_of(start_game_), {}, start_).cell);
     }
-    progress.states.resize(at + 1);
-    progress.cells.resize(at + 1);
-    progress.actions.assign(actions.begin(), actions.begin() + static_cast<std::ptrdiff_t>(at));
-    progress.states[at].restore(worker.console, start_);
-    worker.actions = progress.actions;
-    worker.trace.insert(worker.trace.end(), {begin_mark, progress.cells[at]});
+    const auto parting = std::mismatch(last.path.actions.begin(), last.path.actions.end(), actions.begin(), actions.end());
+    std::size_t at = static_cast<std::size_t>(parting.second - actions.begin());
+    last.states.resize(at + 1);
+    last.cells.resize(at + 1);
+    last.path.actions.resize(at);
+    last.path.cells.resize(at);
+    last.states[at].restore(worker.console, start_);
+    worker.path = last.path;
+    worker.cell = last.cells[at];
+    worker.trace.insert(worker.trace.end(), {begin_mark, worker.cell});
     for (; at < actions.size(); ++at) {
         const Outcome outcome = step(worker, actions[at]);
         if (outcome == Outcome::goal) {
             worker.trace.push_back(goal_mark);
             keep_goal(worker);
         }
-        if (outcome != Outcome::goes_on) return;
-        std::uint32_t cell = progress.cells.back();
-        if (worker.game.has_control) cell = archive_.offer(cell_of(worker.game), worker.actions, worker.console).cell;
-        worker.trace.push_back(cell);
-        progress.actions.push_back(actions[at]);
-        progress.states.emplace_back().keep(worker.console, start_);
-        progress.cells.push_back(cell);
+        if (outcome != Outcome::goes_on) break;
+        if (worker.game.has_control) worker.cell = archive_.offer(cell_of(worker.game), worker.path, worker.console).cell;
+        worker.trace.push_back(worker.cell);
+        last.path.actions.push_back(worker.path.actions.back());
+        last.path.cells.push_back(worker.path.cells.back());
+        last.states.emplace_back().keep(worker.console, start_);
+        last.cells.push_back(worker.cell);
     }
 }
 
@@ -274,18 +283,17 @@ mario_exploration_status Explorer::status() const {
     status.num_bytes = archive_.num_bytes();
     for (const auto& worker : workers_) status.num_bytes += worker->trace.capacity() * sizeof(std::uint32_t);
     status.num_cells = archive_.num_cells();
-    status.best_steps = static_cast<std::uint32_t>(best_path_.size());
+    status.best_steps = static_cast<std::uint32_t>(best_path_.actions.size());
     status.furthest_x = furthest_x_.load(std::memory_order_relaxed);
     status.is_full = archive_.is_full();
     return status;
 }
 
-std::vector<std::uint32_t> Explorer::remaining_steps() {
-    if (best_path_.empty()) return std::vector<std::uint32_t>(archive_.num_cells(), no_cell);
-    const std::vector<std::uint32_t> path = cells_of(best_path_);
+std::vector<std::uint32_t> Explorer::remaining_steps() const {
+    if (best_path_.actions.empty()) return std::vector<std::uint32_t>(archive_.num_cells(), no_cell);
     std::vector<const Trace*> traces;
     for (const auto& worker : workers_) traces.push_back(&worker->trace);
-    return exploration::remaining_steps(archive_.places(), path, traces);
+    return exploration::remaining_steps(archive_.keys(), best_path_.cells, traces);
 }
 
 }  // namespace mario::exploration

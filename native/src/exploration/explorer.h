@@ -46,13 +46,13 @@ public:
 
     [[nodiscard]] mario_exploration_status status() const;
     /// The shortest path to the goal, empty before one was found.
-    [[nodiscard]] const Actions& best_path() const { return best_path_; }
+    [[nodiscard]] const Actions& best_path() const { return best_path_.actions; }
     [[nodiscard]] const Archive& archive() const { return archive_; }
     [[nodiscard]] const nes::Board& board() const { return board_; }
     [[nodiscard]] const nes::Console& start() const { return start_; }
 
     /// For every cell the fewest steps seen to the goal, no_cell where none led there (remaining.h).
-    [[nodiscard]] std::vector<std::uint32_t> remaining_steps();
+    [[nodiscard]] std::vector<std::uint32_t> remaining_steps() const;
 
 private:
     enum class Outcome : std::uint8_t { goes_on, failed, goal };
@@ -66,9 +66,9 @@ private:
     void keep_goal(Worker& worker);
     /// Plays what follows the common beginning with the sequence that this worker played last.
     void replay(Worker& worker, Replay& replay, std::span<const std::uint8_t> actions);
-    [[nodiscard]] std::vector<std::uint32_t> cells_of(std::span<const std::uint8_t> path);
     template <typename Work>
     void on_all_threads(Work&& work);
+    std::uint8_t choose_action(Worker& worker) const noexcept;
     std::uint8_t draw_action(Random& random) const noexcept;
 
     ExplorerConfig config_;
@@ -81,7 +81,7 @@ private:
     std::atomic<std::uint64_t> num_frames_{0}, num_rollouts_{0}, num_deaths_{0}, num_goals_{0}, first_goal_frames_{0};
     std::atomic<std::uint32_t> furthest_x_{0};
     std::mutex best_path_mutex_;
-    Actions best_path_;
+    Path best_path_;
     std::vector<std::unique_ptr<Worker>> workers_;
     batch::ThreadPool pool_;
 };

@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "exploration/cell.h"
+
 namespace mario::exploration {
 
 /// What happened, step by step: the number of the cell after each step, with these marks between. A piece of play begins with
@@ -12,14 +14,17 @@ namespace mario::exploration {
 using Trace = std::vector<std::uint32_t>;
 inline constexpr std::uint32_t begin_mark = ~std::uint32_t{0} - 1, goal_mark = ~std::uint32_t{0} - 2;
 
-/// Cells of the best path, one per step from the start, have the time that this path really took from there on (from the last visit;
-/// detours that it came back from are left out). Any other cell has the fewest steps in which it was seen to lead to one of these, and
-/// what is left from there; cells never seen to do so, to one of the others; and so on. Each number is thus made of few pieces of real play:
-/// joining many short ones would promise ways that do not exist, since states of a cell differ in speed.
-/// Unreachable cells get ~0.
+/// The steps from every cell to the goal; ~0 where the goal was never seen from there.
 ///
-/// `places[cell]`: cells of one place count as one here, and get the same number. Numbers of cells beyond are skipped.
-[[nodiscard]] std::vector<std::uint32_t> remaining_steps(std::span<const std::uint32_t> places, std::span<const std::uint32_t> best_path,
+/// Places of the best path (`best_path` has its cells, one per step from the start) have the time that this path takes from there on,
+/// without the detours from which it came back to where it had been; a hop on the spot is neither gain nor loss. Any other place has the
+/// fewest steps in which it was seen to lead to one of these, and what is left from there; places never seen to do so, to one of the
+/// others; and so on. Each number is thus made of few pieces of real play: joining many short ones would promise ways that do not
+/// exist, since states of a cell differ in speed. Where such a number is far above a neighbour's, chance alone made it so: from place
+/// to place it may grow by no more than what the best path takes for such a distance.
+///
+/// `keys` are the cells. Cells of one place (place_of) get the same number. Numbers of cells beyond are skipped.
+[[nodiscard]] std::vector<std::uint32_t> remaining_steps(std::span<const CellKey> keys, std::span<const std::uint32_t> best_path,
                                                          std::span<const Trace* const> traces);
 
 }  // namespace mario::exploration
