@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MARIO_ABI_VERSION 7
+#define MARIO_ABI_VERSION 8
 #define MARIO_API __attribute__((visibility("default")))
 
 #ifdef __cplusplus
@@ -270,7 +270,7 @@ typedef struct mario_env_rules {
 
 typedef struct mario_episode {
     float total_reward;
-    float progress;      /* pixels of new ground, or of time gained */
+    float progress;      /* pixels of new ground; by a map: 0 at the start of the stage, 1 at its end, wherever the episode began */
     uint32_t num_steps;
     uint32_t num_frames;
     uint32_t number;     /* of the environment's episodes since it was seeded, from 0 */
@@ -284,10 +284,14 @@ typedef struct mario_episode {
 typedef struct mario_map_area {
     uint32_t num_columns;
     uint32_t first;
-    uint16_t room; /* these four as in mario_game */
+    uint32_t stage_frames; /* from the start of the stage: as many frames are left there */
+    uint16_t room;         /* these six as in mario_game */
     uint8_t level;
     uint8_t maze_passes;
     uint8_t maze_correct;
+    uint8_t next_area;
+    uint8_t next_page;
+    uint8_t unused;
 } mario_map_area;
 
 MARIO_API size_t mario_env_rules_bytes(void); /* sizeof(mario_env_rules) as compiled */
@@ -302,7 +306,8 @@ MARIO_API void mario_envs_destroy(mario_envs* envs); /* NULL is allowed */
 /* Where episodes begin: snapshots of the batch, and how often each is drawn (1 each, until weights are set). */
 MARIO_API int32_t mario_envs_set_starts(mario_envs* envs, const uint32_t* snapshots, uint32_t num_starts);
 MARIO_API int32_t mario_envs_set_weights(mario_envs* envs, const double* weights, uint32_t num_starts);
-/* Progress is measured by this map from the next episode on; without areas, by position again. */
+/* Progress is measured by this map from the next episode on; without areas, by position again. In an area that it does not know, the
+ * one of the same room in which most is left counts. */
 MARIO_API int32_t mario_envs_set_map(mario_envs* envs, const mario_map_area* areas, uint32_t num_areas,
                                      const uint32_t* remaining_frames, uint32_t num_remaining);
 

@@ -48,18 +48,68 @@ mario_game game_at(unsigned x, unsigned y, std::uint16_t room = 1) {
 TEST(the_map_is_looked_up_by_square_and_stays_inside_its_grid) {
     std::vector<std::uint32_t> numbers(10 + 48 * 3);
     for (std::uint32_t i = 0; i < numbers.size(); ++i) numbers[i] = i;
-    const mario_map_area area{.num_columns = 3, .first = 10, .room = 1, .level = 0, .maze_passes = 0, .maze_correct = 0};
+    mario_map_area area{};
+    area.num_columns = 3;
+    area.first = 10;
+    area.stage_frames = 200;
+    area.room = 1;
     const ProgressMap map({&area, 1}, numbers);
-    CHECK(map.remaining_frames(game_at(0, 0)) == 10);
-    CHECK(map.remaining_frames(game_at(17, 33)) == 10 + 2 * 3 + 1);
-    CHECK(map.remaining_frames(game_at(30'000, 47 * 16)) == 10 + 47 * 3 + 2);
-    CHECK(map.remaining_frames(game_at(65'530, 0xFFFF)) == 10 + 47 * 3);
-    CHECK(map.remaining_frames(game_at(0, 0, 2)) == ProgressMap::unknown);
+    CHECK(map.remaining(game_at(0, 0)).frames == 10 && map.remaining(game_at(0, 0)).stage_frames == 200);
+    CHECK(map.remaining(game_at(17, 33)).frames == 10 + 2 * 3 + 1);
+    CHECK(map.remaining(game_at(30'000, 47 * 16)).frames == 10 + 47 * 3 + 2);
+    CHECK(map.remaining(game_at(65'530, 0xFFFF)).frames == 10 + 47 * 3);
+    CHECK(map.remaining(game_at(0, 0, 2)).frames == ProgressMap::unknown);
+}
+
+TEST(a_maze_or_pipe_in_a_state_that_the_map_does_not_know_is_as_far_as_the_farthest) {
+    std::vector<std::uint32_t> numbers(48 * 2);
+    std::fill(numbers.begin() + 48, numbers.end(), 7);
+    mario_map_area near{}, far{};
+    near.num_columns = far.num_columns = 1;
+    near.room = far.room = 1;
+    far.next_page = 3;
+    far.first = 48;
+    const ProgressMap map(std::vector<mario_map_area>{far, near}, numbers);
+    mario_game game = game_at(0, 0);
+    CHECK(map.remaining(game).frames == 0);
+    game.next_page = 3;
+    CHECK(map.remaining(game).frames == 7);
+    game.next_page = 4;
+    CHECK(map.remaining(game).frames == 7);
+    game.room = 2;
+    CHECK(map.remaining(game).frames == ProgressMap::unknown);
+}
+
+TEST(progress_by_a_map_pays_a_loop_nothing_and_a_leap_over_several_steps) {
+    std::vector<std::uint32_t> numbers(48 * 3);
+    for (std::uint32_t i = 0; i < numbers.size(); ++i) numbers[i] = i % 3 == 0 ? 100 : i % 3 == 1 ? 90 : 10;
+    mario_map_area area{};
+    area.num_columns = 3;
+    area.room = 1;
+    area.stage_frames = 100;
+    const ProgressMap map({&area, 1}, numbers);
+    Progress progress;
+    progress.begin(game_at(0, 0), map);
+    CHECK(progress.share == 0.0F);
+    CHECK(progress.advance(game_at(16, 0), map, 4, 0) == 25.0F && progress.is_new_ground);
+    CHECK(progress.advance(game_at(0, 0), map, 4, 0) == -25.0F && !progress.is_new_ground);
+    CHECK(progress.advance(game_at(16, 0), map, 4, 0) == 25.0F && !progress.is_new_ground);
+    CHECK(progress.advance(game_at(16, 0, 2), map, 4, 0) == 0.0F);  // another room, which is not in the map
+    float gained = 0.0F;
+    for (int step = 0; step < 5; ++step) {
+        const float gain = progress.advance(game_at(32, 0), map, 24, 20);
+        CHECK(gain == 16 * 2.5F);
+        gained += gain;
+    }
+    CHECK(progress.advance(game_at(32, 0), map, 4, 0) == 0.0F && gained == 80 * 2.5F);
+    CHECK(progress.share == 0.9F);
 }
 
 TEST(a_map_that_does_not_fit_is_refused) {
     const std::vector<std::uint32_t> numbers(48 * 3);
-    const mario_map_area area{.num_columns = 3, .first = 0, .room = 1, .level = 0, .maze_passes = 0, .maze_correct = 0};
+    mario_map_area area{};
+    area.num_columns = 3;
+    area.room = 1;
     mario_map_area late = area, wide = area, empty = area;
     late.first = 1;
     wide.num_columns = 0xFFFFFFFF;

@@ -233,8 +233,10 @@ void Environments::settle(Outcome& outcome, Environment& environment, bool is_ja
     ++episode.num_steps;
     episode.num_frames += outcome.num_frames;
     const float gain = game.has_control ? environment.progress.advance(game, map_, outcome.num_frames, outcome.num_idle) : 0.0F;
-    episode.progress += gain;
-    environment.num_stalled = gain > 0.0F ? 0 : environment.num_stalled + 1;
+    const bool is_new_ground = game.has_control && environment.progress.is_new_ground != 0;
+    environment.num_stalled = is_new_ground ? 0 : environment.num_stalled + 1;
+    if (outcome.end == MARIO_END_FLAG) environment.progress.arrive();
+    episode.progress = map_.is_empty() ? episode.progress + gain : environment.progress.share;
 
     if (outcome.end == MARIO_END_NONE && is_jammed) outcome.end = MARIO_END_JAMMED;
     if (outcome.end == MARIO_END_NONE && rules_.stall_steps && environment.num_stalled >= rules_.stall_steps) outcome.end = MARIO_END_STALL;
@@ -285,6 +287,7 @@ void Environments::begin(Environment& environment, unsigned thread, unsigned ind
     environment.episode.level = game.level;
     environment.episode.num_frames = num_idle;
     environment.progress.begin(game, map_);
+    environment.episode.progress = environment.progress.share;
     environment.distortion = draw_distortion(rules_, draw);
     environment.score = game.score;
     environment.classic_x = game.x;

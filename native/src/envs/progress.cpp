@@ -8,9 +8,15 @@ namespace {
 
 // Nobody walks further in a frame (the European game runs 3 pixels); what is longer is a jump of the game's own.
 constexpr int max_walk_per_frame = 4, walk_slack = 16;
-// Time left falls by a frame per frame on the best way known. Where it falls faster the map is coarse, and the surplus is no merit.
-constexpr std::uint32_t max_gain_per_frame = 4;
+// Time left falls by a frame per frame on the best way known. Where it falls or grows faster (a maze throws back, or the map is
+// coarse) it is paid over several steps, so that rewards keep their scale.
+constexpr std::int64_t max_gain_per_frame = 4;
 constexpr float pixels_per_frame = 2.5F;
+
+float share_of(const ProgressMap::Remaining& now) {
+    if (now.frames == ProgressMap::unknown) return 0.0F;
+    return std::clamp(1.0F - static_cast<float>(now.frames) / static_cast<float>(now.stage_frames), 0.0F, 1.0F);
+}
 
 std::int16_t x_of(const mario_game& game) { return static_cast<std::int16_t>(game.x); }
 
@@ -18,16 +24,18 @@ std::int16_t x_of(const mario_game& game) { return static_cast<std::int16_t>(gam
 
 void Progress::begin(const mario_game& game, const ProgressMap& map) noexcept {
     *this = {};
-    least_remaining = map.remaining_frames(game);
+    const ProgressMap::Remaining now = map.remaining(game);
+    remaining = least_remaining = now.frames;
+    share = share_of(now);
     last_room = game.room;
     last_x = x_of(game);
     (void)furthest_in(game.room, x_of(game));
 }
 
 float Progress::advance(const mario_game& game, const ProgressMap& map, std::uint32_t num_frames, std::uint32_t num_idle) noexcept {
-    const float by_position = advance_by_position(game, num_frames - num_idle);  // also with a map: it may not know the next room
-    if (map.is_empty()) return by_position;
-    return advance_by_map(map.remaining_frames(game), num_frames, num_idle);
+    const float by_position = advance_by_position(game, num_frames - num_idle);  // also with a map: one may be set later
+    is_new_ground = by_position > 0.0F;
+    return map.is_empty() ? by_position : advance_by_map(map.remaining(game), num_frames - num_idle);
 }
 
 float Progress::advance_by_position(const mario_game& game, std::uint32_t num_frames) noexcept {
@@ -42,14 +50,16 @@ float Progress::advance_by_position(const mario_game& game, std::uint32_t num_fr
     return has_walked ? static_cast<float>(gain) : 0.0F;
 }
 
-float Progress::advance_by_map(std::uint32_t remaining, std::uint32_t num_frames, std::uint32_t num_idle) noexcept {
-    if (remaining == ProgressMap::unknown || remaining >= least_remaining) return 0.0F;
-    const std::uint32_t before = least_remaining;
-    least_remaining = remaining;
-    if (before == ProgressMap::unknown) return 0.0F;
-    const std::uint32_t gain = before - remaining;
-    if (gain <= num_idle) return 0.0F;
-    return static_cast<float>(std::min(gain - num_idle, max_gain_per_frame * (num_frames - num_idle))) * pixels_per_frame;
+float Progress::advance_by_map(const ProgressMap::Remaining& now, std::uint32_t num_frames) noexcept {
+    is_new_ground = now.frames < least_remaining;
+    if (now.frames == ProgressMap::unknown) return 0.0F;
+    share = share_of(now);
+    least_remaining = std::min(least_remaining, now.frames);
+    if (remaining == ProgressMap::unknown) remaining = now.frames;
+    const std::int64_t most = max_gain_per_frame * num_frames;
+    const std::int64_t gain = std::clamp(std::int64_t{remaining} - now.frames, -most, most);
+    remaining = static_cast<std::uint32_t>(remaining - gain);
+    return static_cast<float>(gain) * pixels_per_frame;
 }
 
 std::int16_t& Progress::furthest_in(std::uint16_t room, std::int16_t x) noexcept {

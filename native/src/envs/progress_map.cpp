@@ -8,8 +8,13 @@ namespace {
 
 constexpr std::uint32_t cell_pixels = 16, max_columns = 4096;
 
-std::uint64_t key_of(unsigned level, unsigned room, unsigned maze_passes, unsigned maze_correct) {
-    return std::uint64_t{level} << 32 | std::uint64_t{room} << 16 | maze_passes << 8 | maze_correct;
+constexpr unsigned state_bits = 32;  // maze and pipe, below level and room
+
+std::uint64_t key_of(const auto& area) {
+    const std::uint64_t room = std::uint64_t{area.level} << 16 | area.room;
+    const std::uint32_t state = std::uint32_t{area.maze_passes} << 24 | std::uint32_t{area.maze_correct} << 16 |
+                                std::uint32_t{area.next_area} << 8 | area.next_page;
+    return room << state_bits | state;
 }
 
 }  // namespace
@@ -22,7 +27,7 @@ ProgressMap::ProgressMap(std::span<const mario_map_area> areas, std::span<const 
             std::size_t{area.num_columns} * num_rows > remaining_frames.size() - area.first) {
             throw std::invalid_argument("an area of the map does not lie inside its numbers");
         }
-        areas_.push_back({key_of(area.level, area.room, area.maze_passes, area.maze_correct), area.num_columns, area.first});
+        areas_.push_back({key_of(area), area.num_columns, area.first, std::max(1u, area.stage_frames)});
     }
     std::sort(areas_.begin(), areas_.end(), [](const Area& one, const Area& other) { return one.key < other.key; });
     const auto same = [](const Area& one, const Area& other) { return one.key == other.key; };
@@ -31,16 +36,26 @@ ProgressMap::ProgressMap(std::span<const mario_map_area> areas, std::span<const 
     }
 }
 
-std::uint32_t ProgressMap::remaining_frames(const mario_game& game) const noexcept {
-    const std::uint64_t key = key_of(game.level, game.room, game.maze_passes, game.maze_correct);
-    const auto found = std::lower_bound(areas_.begin(), areas_.end(), key,
-                                        [](const Area& area, std::uint64_t wanted) { return area.key < wanted; });
-    if (found == areas_.end() || found->key != key) return unknown;
+ProgressMap::Remaining ProgressMap::remaining(const mario_game& game) const noexcept {
+    const std::uint64_t key = key_of(game), room = key >> state_bits;
+    const auto by_key = [](const Area& area, std::uint64_t wanted) { return area.key < wanted; };
+    const auto found = std::lower_bound(areas_.begin(), areas_.end(), key, by_key);
+    if (found != areas_.end() && found->key == key) return {frames_in(*found, game), found->stage_frames};
+    Remaining most;
+    for (auto area = std::lower_bound(areas_.begin(), areas_.end(), room << state_bits, by_key);
+         area != areas_.end() && area->key >> state_bits == room; ++area) {
+        const std::uint32_t frames = frames_in(*area, game);
+        if (most.frames == unknown || frames > most.frames) most = {frames, area->stage_frames};
+    }
+    return most;
+}
+
+std::uint32_t ProgressMap::frames_in(const Area& area, const mario_game& game) const noexcept {
     // Left of the room x is about 65,000, a small negative number.
     const std::uint32_t x = game.x < 0x8000 ? game.x : 0;
-    const std::uint32_t column = std::min(x / cell_pixels, found->num_columns - 1);
+    const std::uint32_t column = std::min(x / cell_pixels, area.num_columns - 1);
     const std::uint32_t row = std::min((game.y_screen * 256u + game.y_on_screen) / cell_pixels, num_rows - 1);
-    return remaining_frames_[found->first + row * found->num_columns + column];
+    return remaining_frames_[area.first + row * area.num_columns + column];
 }
 
 }  // namespace mario::envs

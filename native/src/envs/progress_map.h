@@ -20,14 +20,19 @@ public:
     ProgressMap(std::span<const mario_map_area> areas, std::span<const std::uint32_t> remaining_frames);
 
     [[nodiscard]] bool is_empty() const { return areas_.empty(); }
-    /// `unknown` in an area that is not in the map.
-    [[nodiscard]] std::uint32_t remaining_frames(const mario_game& game) const noexcept;
+    struct Remaining {
+        std::uint32_t frames = unknown, stage_frames = 1;
+    };
+    /// How much is left, and how much there was at the start of the stage. In an area that is not in the map (a maze or a pipe in a state
+    /// that exploration did not meet) as in the one of the same room where most is left; `unknown` in a room that is not in the map.
+    [[nodiscard]] Remaining remaining(const mario_game& game) const noexcept;
 
 private:
     struct Area {
         std::uint64_t key;
-        std::uint32_t num_columns, first;
+        std::uint32_t num_columns, first, stage_frames;
     };
+    [[nodiscard]] std::uint32_t frames_in(const Area& area, const mario_game& game) const noexcept;
 
     std::vector<Area> areas_;  ///< sorted by key
     std::vector<std::uint32_t> remaining_frames_;

@@ -188,7 +188,7 @@ class MarioBatch:
         areas = np.zeros(len(grids.areas), MAP_AREA_DTYPE)
         for name in AREA_DTYPE.names or ():
             areas[name] = grids.areas[name]
-        areas["num_columns"], areas["first"] = grids.num_columns, grids.first
+        areas["num_columns"], areas["first"], areas["stage_frames"] = grids.num_columns, grids.first, grids.stage_frames
         self._native.set_map(areas, grids.remaining_frames)
 
     def render(self, env: int = 0) -> Pixels:

@@ -2,12 +2,14 @@
 
 Exploration makes it, environments take it: progress is then time gained towards the flag, which knows pipes, vines,
 mazes and detours without a rule for any of them. A place is a *cell*: a room of a stage, how far its maze is solved,
-and a square of 16 x 16 pixels.
+where its next pipe leads (which scrolling changes: in 8-4 the same pipe leads on or back), and a square of 16 x 16 pixels.
 """
 
 import io
+import zipfile
+import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,23 +31,34 @@ CELL_DTYPE: np.dtype[Any] = np.dtype(
         ("room", np.uint16),  # as `games["room"]`
         ("maze_passes", np.uint8),
         ("maze_correct", np.uint8),
+        ("next_area", np.uint8),
+        ("next_page", np.uint8),
         ("column", np.uint16),  # x / 16; 0 also left of the room
         ("row", np.uint8),  # y / 16, downward from the top of the screen above
     ]
 )
 AREA_DTYPE: np.dtype[Any] = np.dtype(
-    [(name, CELL_DTYPE[name]) for name in ("level", "room", "maze_passes", "maze_correct")]
+    [(name, CELL_DTYPE[name]) for name in (CELL_DTYPE.names or ()) if name not in ("column", "row")]
 )
 _AREA_FIELDS = list(AREA_DTYPE.names or ())
 _UNKNOWN = np.uint32(0xFFFFFFFF)
+# Below the level, which has 6; mazes count to 3.
+_KEY_BITS = {
+    **{"room": 16, "maze_passes": 4, "maze_correct": 4, "next_area": 8, "next_page": 8},
+    **{"column": 12, "row": 6},
+}
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressMap:
-    """`cells[i]` is `remaining_frames[i]` frames away from the end of its stage. Several stages may be in one map."""
+    """`cells[i]` is `remaining_frames[i]` frames away from the end of its stage. Several stages may be in one map.
+
+    `start_frames` is how much is left at the start of a stage, by level; without it, the most that any of its cells has.
+    """
 
     cells: npt.NDArray[Any]  # [C] CELL_DTYPE, no cell twice
     remaining_frames: npt.NDArray[np.uint32]  # [C]
+    start_frames: Mapping[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.cells.dtype != CELL_DTYPE or self.cells.shape != self.remaining_frames.shape or self.cells.ndim != 1:
@@ -62,15 +75,18 @@ class ProgressMap:
 
     def save(self, path: Path) -> None:
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, cells=self.cells, remaining_frames=self.remaining_frames)
+        starts = np.array(sorted(self.start_frames.items()), np.uint32).reshape(-1, 2)
+        np.savez_compressed(buffer, cells=self.cells, remaining_frames=self.remaining_frames, start_frames=starts)
         write_durably(path, buffer.getvalue())
 
     @classmethod
     def load(cls, path: Path) -> "ProgressMap":
         try:
-            with np.load(path, allow_pickle=False) as file:
-                return cls(file["cells"], file["remaining_frames"].astype(np.uint32))
-        except (OSError, ValueError, KeyError, EOFError) as error:
+            # From memory: of a damaged file NumPy leaves the handle open.
+            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
+                starts = {int(level): int(frames) for level, frames in file["start_frames"]}
+                return cls(file["cells"], file["remaining_frames"].astype(np.uint32), starts)
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise StorageError(f"{path} holds no map of remaining time ({error}); explore the stage again") from error
 
 
@@ -89,7 +105,7 @@ def cells_of(games: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def cell_keys(cells: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
     """One number per cell, equal where the cells are: for dictionaries and sorting. [N]"""
     keys: npt.NDArray[np.uint64] = cells["level"].astype(np.uint64)
-    for name, bits in (("room", 16), ("maze_passes", 8), ("maze_correct", 8), ("column", 16), ("row", 8)):
+    for name, bits in _KEY_BITS.items():
         keys = (keys << np.uint64(bits)) | cells[name].astype(np.uint64)
     return keys
 
@@ -105,6 +121,7 @@ class ProgressGrids:
     areas: npt.NDArray[Any]  # [K] AREA_DTYPE
     num_columns: npt.NDArray[np.uint32]  # [K]
     first: npt.NDArray[np.uint32]  # [K]: where the grid of an area begins in `remaining_frames`
+    stage_frames: npt.NDArray[np.uint32]  # [K]: left at the start of the area's stage
     remaining_frames: npt.NDArray[np.uint32]  # grids of [NUM_ROWS, num_columns], one after another
 
 
@@ -115,23 +132,34 @@ def grids_of(progress_map: ProgressMap) -> ProgressGrids:
         inside = progress_map.cells[_AREA_FIELDS].astype(AREA_DTYPE) == area
         grids.append(_filled_grid(progress_map.cells[inside], progress_map.remaining_frames[inside]))
     sizes = np.array([grid.size for grid in grids], np.uint32)
+    levels, remaining = progress_map.cells["level"], progress_map.remaining_frames
+    starts = {int(level): int(remaining[levels == level].max()) for level in np.unique(levels)}
+    starts.update(progress_map.start_frames)
     return ProgressGrids(
         areas=areas,
         num_columns=np.array([grid.shape[1] for grid in grids], np.uint32),
         first=(np.cumsum(sizes) - sizes).astype(np.uint32),
+        stage_frames=np.array([starts[int(area["level"])] for area in areas], np.uint32),
         remaining_frames=np.concatenate([grid.ravel() for grid in grids]) if grids else np.zeros(0, np.uint32),
     )
 
 
 def lookup(grids: ProgressGrids, cells: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Remaining frames of each cell; -1 in an area that the map does not know. The console does the same natively."""
+    """Remaining frames of each cell; -1 in a room that the map does not know. The console does the same natively.
+
+    A known room with its maze or pipes in an unknown state counts as the state of it in which most is left.
+    """
     found = np.full(cells.shape, -1, np.int64)
+    is_exact = np.zeros(cells.shape, np.bool_)
     for index, area in enumerate(grids.areas):
+        in_room = (cells["level"] == area["level"]) & (cells["room"] == area["room"]) & ~is_exact
         inside = cells[_AREA_FIELDS].astype(AREA_DTYPE) == area
         width = int(grids.num_columns[index])
-        column = np.minimum(cells["column"][inside], width - 1).astype(np.int64)
-        at = int(grids.first[index]) + cells["row"][inside].astype(np.int64) * width + column
-        found[inside] = grids.remaining_frames[at]
+        column = np.minimum(cells["column"], width - 1).astype(np.int64)
+        at = int(grids.first[index]) + cells["row"].astype(np.int64) * width + column
+        found[in_room] = np.maximum(found[in_room], grids.remaining_frames[at[in_room]])
+        found[inside] = grids.remaining_frames[at[inside]]
+        is_exact |= inside
     return found
 
 
@@ -140,6 +168,7 @@ def join_maps(maps: Mapping[Any, ProgressMap]) -> ProgressMap:
     return ProgressMap(
         np.concatenate([each.cells for each in maps.values()]),
         np.concatenate([each.remaining_frames for each in maps.values()]).astype(np.uint32),
+        {level: frames for each in maps.values() for level, frames in each.start_frames.items()},
     )
 
 

@@ -22,7 +22,7 @@ from ctypes import (
 from enum import IntEnum
 from typing import Any
 
-ABI_VERSION = 7
+ABI_VERSION = 8
 
 
 class Status(IntEnum):
@@ -214,10 +214,14 @@ class MapAreaRecord(ctypes.Structure):
     _fields_ = (
         ("num_columns", c_uint32),
         ("first", c_uint32),
+        ("stage_frames", c_uint32),
         ("room", c_uint16),
         ("level", c_uint8),
         ("maze_passes", c_uint8),
         ("maze_correct", c_uint8),
+        ("next_area", c_uint8),
+        ("next_page", c_uint8),
+        ("unused", c_uint8),
     )
 
 

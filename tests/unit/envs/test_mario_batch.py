@@ -178,20 +178,22 @@ def test_score_can_be_paid(make_batch: MakeBatch) -> None:
     assert batch.rewards.tolist() == [0.0] * 2
 
 
-def test_progress_by_a_map_is_time_gained(make_batch: MakeBatch) -> None:
+def test_progress_by_a_map_is_time_gained_and_a_loop_earns_nothing(make_batch: MakeBatch) -> None:
     batch = make_batch(reward=RewardConfig(step_penalty=0.0))
     here = cells_of(batch.games)[0]
     cells = np.array([here] * 8, CELL_DTYPE)
     cells["column"] = np.arange(8)
     # The way out is to the left: 100 frames from the left end, 10 more for each square.
-    batch.set_progress_map(ProgressMap(cells, (100 + 10 * np.arange(8)).astype(np.uint32)))
+    frames = (100 + 10 * np.arange(8)).astype(np.uint32)
+    batch.set_progress_map(ProgressMap(cells, frames, {int(here["level"]): 200}))
     batch.reset()
-    play(batch, RIGHT)
-    assert batch.rewards.tolist() == [0.0] * 2
-    play(batch, LEFT)
-    assert batch.rewards.tolist() == [0.0] * 2, "back where it began"
-    play(batch, LEFT)
-    assert batch.rewards.tolist() == pytest.approx([0.01 * 10 * 2.5] * 2)
+    share = 1 - frames[here["column"]] / 200
+    assert batch.episodes["progress"].tolist() == pytest.approx([share] * 2), "where the episode began"
+    step = 0.01 * 10 * 2.5
+    for action, expected in ((RIGHT, -step), (LEFT, step), (LEFT, step)):
+        play(batch, action)
+        assert batch.rewards.tolist() == pytest.approx([expected] * 2)
+    assert batch.episodes["progress"].tolist() == pytest.approx([share + 0.05] * 2)
     batch.set_progress_map(None)
     play(batch, RIGHT)
     assert batch.rewards.tolist() == [0.0] * 2
@@ -199,18 +201,22 @@ def test_progress_by_a_map_is_time_gained(make_batch: MakeBatch) -> None:
     assert batch.rewards.tolist() == pytest.approx([0.16] * 2)
 
 
-def test_the_map_pays_no_waiting_and_no_leap(make_batch: MakeBatch) -> None:
+def test_a_leap_by_the_map_is_paid_over_several_steps(make_batch: MakeBatch) -> None:
     batch = make_batch(reward=RewardConfig(step_penalty=0.0))
     here = cells_of(batch.games)[0]
-    cells = np.array([here] * 4, CELL_DTYPE)
-    cells["room"] += np.array([0, 1, 1, 1], np.uint16)
-    cells["column"] = [2, 2, 3, 5]
-    batch.set_progress_map(ProgressMap(cells, np.array([1000, 990, 900, 100], np.uint32)))
+    cells = np.array([here] * 3, CELL_DTYPE)
+    cells["room"] += np.array([0, 1, 1], np.uint16)
+    cells["column"] = [2, 2, 3]
+    batch.set_progress_map(ProgressMap(cells, np.array([1000, 1000, 980], np.uint32)))
     batch.reset()
     play(batch, PIPE)
-    assert batch.rewards.tolist() == [0.0] * 2, "ten frames nearer after twenty in the pipe"
+    assert batch.rewards.tolist() == [0.0] * 2, "the pipe's own frames earn nothing"
     play(batch, RIGHT)
-    assert batch.rewards.tolist() == pytest.approx([0.01 * 2.5 * 16] * 2), "90 frames in four are not believed"
+    assert batch.rewards.tolist() == pytest.approx([0.01 * 2.5 * 16] * 2)
+    play(batch, NOOP)
+    assert batch.rewards.tolist() == pytest.approx([0.01 * 2.5 * 4] * 2)
+    play(batch, NOOP)
+    assert batch.rewards.tolist() == [0.0] * 2
 
 
 def test_stages_follow_each_other_over_environments_and_episodes(make_batch: MakeBatch) -> None:

@@ -1,5 +1,6 @@
 """The map of remaining time: cells, keys, and a grid in which every square has the nearest value."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -37,16 +38,17 @@ def random_map(seed: int, level: int = 0) -> ProgressMap:
     return ProgressMap(made, rng.integers(0, 5000, len(made)).astype(np.uint32))
 
 
-def test_a_cell_is_room_maze_and_square() -> None:
+def test_a_cell_is_room_maze_pipe_and_square() -> None:
     games = np.zeros(3, GAME_DTYPE)
     games["level"], games["room"] = 31, 0xA3FC
     games["x"] = [0, 1000, 65_530]
     games["y_screen"], games["y_on_screen"] = [1, 0, 255], [0xB0, 0xF0, 0xFF]
     games["maze_passes"], games["maze_correct"] = [0, 2, 0], [0, 1, 0]
+    games["next_area"], games["next_page"] = 0x65, 7
     assert cells_of(games).tolist() == [
-        (31, 0xA3FC, 0, 0, 0, 27),
-        (31, 0xA3FC, 2, 1, 62, 15),
-        (31, 0xA3FC, 0, 0, 0, NUM_ROWS - 1),
+        (31, 0xA3FC, 0, 0, 0x65, 7, 0, 27),
+        (31, 0xA3FC, 2, 1, 0x65, 7, 62, 15),
+        (31, 0xA3FC, 0, 0, 0x65, 7, 0, NUM_ROWS - 1),
     ]
 
 
@@ -81,20 +83,31 @@ def test_known_cells_keep_their_value_and_unknown_areas_have_none() -> None:
     progress_map = random_map(3, level=12)
     grids = grids_of(progress_map)
     assert (lookup(grids, progress_map.cells) == progress_map.remaining_frames).all()
-    assert lookup(grids, cells((12, 0x1234, 0, 0, 5, 5), (11, 0xA3FC, 0, 0, 5, 5))).tolist() == [-1, -1]
+    assert lookup(grids, cells((12, 0x1234, 0, 0, 0, 0, 5, 5), (11, 0xA3FC, 0, 0, 0, 0, 5, 5))).tolist() == [-1, -1]
+
+
+def test_a_pipe_that_leads_elsewhere_than_known_is_as_far_as_the_farthest_of_the_room() -> None:
+    known = cells((0, 1, 0, 0, 5, 0, 3, 4), (0, 1, 0, 0, 6, 0, 3, 4))
+    grids = grids_of(ProgressMap(known, np.array([70, 10], np.uint32)))
+    asked = cells((0, 1, 0, 0, 7, 0, 3, 4), (0, 1, 0, 0, 6, 0, 3, 4), (0, 1, 0, 0, 5, 0, 3, 4), (1, 1, 0, 0, 5, 0, 3, 4))
+    assert lookup(grids, asked).tolist() == [70, 10, 70, -1]
 
 
 def test_right_of_the_map_the_last_column_counts() -> None:
-    grids = grids_of(ProgressMap(cells((0, 1, 0, 0, 3, 4), (0, 1, 0, 0, 9, 4)), np.array([70, 10], np.uint32)))
-    assert lookup(grids, cells((0, 1, 0, 0, 4000, 4))).tolist() == [10]
+    grids = grids_of(ProgressMap(cells((0, 1, 0, 0, 0, 0, 3, 4), (0, 1, 0, 0, 0, 0, 9, 4)), np.array([70, 10], np.uint32)))
+    assert lookup(grids, cells((0, 1, 0, 0, 0, 0, 4000, 4))).tolist() == [10]
 
 
 def test_maps_are_joined_saved_and_read_again(tmp_path: Path) -> None:
-    joined = join_maps({"1-1": random_map(4), "1-2": random_map(5, level=1)})
+    one = dataclasses.replace(random_map(4), start_frames={0: 4321})
+    joined = join_maps({"1-1": one, "1-2": random_map(5, level=1)})
     joined.save(tmp_path / "map.npz")
     again = ProgressMap.load(tmp_path / "map.npz")
     assert (again.cells == joined.cells).all()
     assert (again.remaining_frames == joined.remaining_frames).all()
+    assert again.start_frames == {0: 4321}
+    stage_frames = dict(zip(grids_of(again).areas["level"].tolist(), grids_of(again).stage_frames.tolist(), strict=True))
+    assert stage_frames == {0: 4321, 1: int(random_map(5).remaining_frames.max())}
 
 
 def test_what_is_no_map_is_refused(tmp_path: Path) -> None:
@@ -102,6 +115,6 @@ def test_what_is_no_map_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="explore the stage again"):
         ProgressMap.load(tmp_path / "map.npz")
     with pytest.raises(ValueError, match="one number of frames per cell"):
-        ProgressMap(cells((0, 1, 0, 0, 3, 4)), np.zeros(2, np.uint32))
+        ProgressMap(cells((0, 1, 0, 0, 0, 0, 3, 4)), np.zeros(2, np.uint32))
     with pytest.raises(ValueError, match="row is below"):
-        ProgressMap(cells((0, 1, 0, 0, 3, NUM_ROWS)), np.zeros(1, np.uint32))
+        ProgressMap(cells((0, 1, 0, 0, 0, 0, 3, NUM_ROWS)), np.zeros(1, np.uint32))
