@@ -31,7 +31,7 @@ class Arguments:
     action_set: ActionSet = option("complex", "what may be pressed: 5, 7 or 12 combinations, or those of --actions")
     actions: tuple[str, ...] = option((), "a custom action set, each like right+A+B; noop presses nothing")
     frame_skip: int = option(4, "frames for which an action is held: one step")
-    out: Path = option(Path("output/exploration"), "folder for action logs, pictures and statistics")
+    out: Path = option(Path("output/exploration"), "folder for recordings, pictures and statistics")
     pictures: bool = option(True, "draw each stage with the places reached and the path")
     fresh: bool = option(False, "do not continue from what an earlier search has found")
     search: SearchConfig = section(SearchConfig)
@@ -128,10 +128,10 @@ class ProgressLine:
 
 
 def report(explorer: "StageExplorer", arguments: Arguments, engine_path: Path | None) -> dict[str, Any]:
-    """Writes the stage's action log and picture, prints its line, and returns its statistics."""
+    """Writes the stage's recording and picture, prints its line, and returns its statistics."""
     from mario_a3c.exploration.picture import draw_exploration
     from mario_a3c.exploration.png import write_png
-    from mario_a3c.exploration.task import action_log
+    from mario_a3c.exploration.task import record_path
     from mario_a3c.native.console import Console
 
     task, progress, path = explorer.task, explorer.progress(), explorer.path
@@ -150,9 +150,9 @@ def report(explorer: "StageExplorer", arguments: Arguments, engine_path: Path | 
         "megabytes": round(progress.num_bytes / 1e6, 1),
     }
     if path is not None:
-        log = action_log(task, path, console, "mario explore")
-        row["path_frames"] = log.num_frames
-        log.save(arguments.out / f"{task.stage}.json")
+        recording = record_path(task, path, console, "mario explore")
+        row["path_frames"] = recording.num_frames
+        recording.save(arguments.out / f"{task.stage}.json")
     if arguments.pictures:
         write_png(arguments.out / f"{task.stage}.png", draw_exploration(task, explorer.search.cells(), path, console))
     result = f"{progress.best_steps} steps, {row['path_frames']} frames" if path is not None else "no way found"

@@ -1,4 +1,4 @@
-"""`mario replay`: plays an action log again and says how it ends."""
+"""`mario replay`: plays recordings again and says how they end. `mario play --replay` shows one in a window."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,21 +13,23 @@ from mario_a3c.options import option, section
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Arguments:
-    """Play action logs, as `mario explore` writes them, and say how they end."""
+    """Play recordings, as `mario explore` and `mario play` write them, without a window, and say how they end."""
 
-    logs: tuple[Path, ...] = option((), "action logs", positional=True)
-    png: Path | None = option(None, "write the last screen of the last log to this file")
+    recordings: tuple[Path, ...] = option((), "files to play", positional=True)
+    png: Path | None = option(None, "write the last screen of the last one to this file")
     engine: EngineConfig = section(EngineConfig)
     rom: RomConfig = section(RomConfig)
     cache: CacheConfig = section(CacheConfig)
 
 
 def main(argv: Sequence[str]) -> int:
+    """Exit code 3 where one of them does not lead to the end that was recorded."""
     arguments = parse_command(Arguments, argv, prog="mario replay")
-    if not arguments.logs:
-        raise ConfigError("name at least one action log; `mario explore` writes them")
+    if not arguments.recordings:
+        raise ConfigError("name at least one recording; `mario explore` and `mario play --record` write them")
+    from mario_a3c.envs.play import replay, story
+    from mario_a3c.envs.recording import Recording
     from mario_a3c.exploration.png import write_png
-    from mario_a3c.native.action_log import ActionLog, play_log
     from mario_a3c.native.console import Console
     from mario_a3c.native.rom import locate_rom
     from mario_a3c.native.start_states import start_states
@@ -36,20 +38,15 @@ def main(argv: Sequence[str]) -> int:
     rom = locate_rom(arguments.rom, cache)
     states = start_states(rom, cache)
     console = Console(rom.path, arguments.engine.engine, cache=cache, allow_unknown_rom=True)
-    is_as_said = True
-    for path in arguments.logs:
-        log = ActionLog.load(path)
-        if log.stage not in states:
-            raise ConfigError(f"{path} is of stage {log.stage}, which this cartridge has not")
-        outcome = "open"
-        for game in play_log(console, states[log.stage], log):
-            if game.is_stage_clear:
-                outcome = "clear"
-            elif game.is_losing_life and outcome == "open":
-                outcome = "death"
-        is_as_said &= outcome == log.outcome
-        note = "" if outcome == log.outcome else f" (the log says {log.outcome})"
-        print(f"{path}: {log.stage} {outcome}{note} after {log.num_frames} frames, by {log.made_by}")
+    num_wrong = 0
+    for path in arguments.recordings:
+        recording = Recording.load(path)
+        if recording.stage not in states:
+            raise ConfigError(f"{path} is of stage {recording.stage}, which {rom.title} has not")
+        is_same = replay(console, recording, states[recording.stage])
+        num_wrong += not is_same
+        verdict = "as recorded" if is_same else "NOT as it was recorded"
+        print(f"{path}: {'; '.join(story(console, recording.num_frames))}; {verdict}")
     if arguments.png is not None:
         write_png(arguments.png, console.screen())
-    return ExitCode.DONE if is_as_said else ExitCode.ENVIRONMENT
+    return ExitCode.DONE if num_wrong == 0 else ExitCode.ENVIRONMENT

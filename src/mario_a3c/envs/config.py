@@ -9,6 +9,7 @@ from mario_a3c.options import option, section
 
 ActionSet = Literal["right_only", "simple", "complex", "custom"]
 Backend = Literal["native", "nes-py", "fc-emulator"]
+Progress = Literal["position", "map"]
 Reward = Literal["progress", "classic"]
 Vectorization = Literal["native", "async", "sync"]
 
@@ -61,6 +62,10 @@ class MarioEnvConfig:
     )
     one_life: bool = option(True, "an episode ends with the first lost life; off: when the game is over")
     one_stage: bool = option(True, "an episode ends at the flag; off: the game goes on with the next stage")
+    progress: Progress = option(
+        "position",
+        "what counts as progress: new ground to the right, or time gained by a map that exploration makes of the stage",
+    )
     skip_idle: bool = option(True, "run on without the agent while it has no control: pipes, growing, screens between")
     max_episode_steps: int = option(4000, "cut an episode after so many steps; 0: never")
     stall_steps: int = option(250, "cut an episode after so many steps without progress; 0: never")

@@ -17,6 +17,7 @@ from mario_a3c.envs.environment_ids import config_of_id
 from mario_a3c.envs.gym_env import MarioEnv
 from mario_a3c.envs.gym_vector_env import MarioVectorEnv
 from mario_a3c.envs.process_vector_env import ProcessVectorEnv
+from mario_a3c.envs.progress_map import ProgressMap
 from mario_a3c.errors import ConfigError
 from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.native.rom import locate_rom
@@ -33,6 +34,7 @@ def create_vector_env(
     engine: EngineConfig | None = None,
     cache: CacheDir | None = None,
     log_dir: Path | None = None,
+    progress_map: ProgressMap | None = None,
 ) -> "VectorEnv[Any, Any, Any]":
     """Many environments: stepped natively (the default), in processes, or one after another, as the config says.
 
@@ -46,9 +48,9 @@ def create_vector_env(
     started = time.monotonic()
     made: VectorEnv[Any, Any, Any]
     if config.vectorization == "native":
-        made = MarioVectorEnv(config, copy=copy, rom=rom, engine=engine, cache=cache)
+        made = MarioVectorEnv(config, copy=copy, rom=rom, engine=engine, cache=cache, progress_map=progress_map)
     else:
-        made = _create_from_single(config, rom, engine, cache, log_dir)
+        made = _create_from_single(config, rom, engine, cache, log_dir, progress_map)
     LOG.info("[env] %d environments (%s) in %.2f s", config.num_envs, config.vectorization, time.monotonic() - started)
     return made
 
@@ -62,12 +64,23 @@ def create_eval_env(
     rom: RomConfig | None = None,
     engine: EngineConfig | None = None,
     cache: CacheDir | None = None,
+    progress_map: ProgressMap | None = None,
 ) -> "gymnasium.Env[Any, Any]":
     """One environment, to look at: for evaluation, videos and tests. A `MarioEnv`, unless another backend plays."""
     if isinstance(config, str):
         config = config_of_id(config)
     if backend == "native":
-        return MarioEnv(config, render_mode=render_mode, screen=screen, rom=rom, engine=engine, cache=cache)
+        return MarioEnv(
+            config,
+            render_mode=render_mode,
+            screen=screen,
+            rom=rom,
+            engine=engine,
+            cache=cache,
+            progress_map=progress_map,
+        )
+    if config.progress == "map":
+        raise ConfigError(f"backend {backend!r} measures progress by position alone; leave --progress map out")
     if screen:
         raise ConfigError(f"backend {backend!r} shows stacked frames alone; leave `screen` out")
     located = locate_rom(
@@ -82,8 +95,12 @@ def _create_from_single(
     engine: EngineConfig | None,
     cache: CacheDir | None,
     log_dir: Path | None,
+    progress_map: ProgressMap | None,
 ) -> "VectorEnv[Any, Any, Any]":
-    makers = [functools.partial(_make_single, config, index, rom, engine, cache) for index in range(config.num_envs)]
+    makers = [
+        functools.partial(_make_single, config, index, rom, engine, cache, progress_map)
+        for index in range(config.num_envs)
+    ]
     if config.vectorization == "sync":
         return gymnasium.vector.SyncVectorEnv(makers, autoreset_mode=AutoresetMode.SAME_STEP)
     return ProcessVectorEnv(makers, timeout_seconds=config.worker_timeout, log_dir=log_dir)
@@ -95,10 +112,19 @@ def _make_single(
     rom: RomConfig | None,
     engine: EngineConfig | None,
     cache: CacheDir | None,
+    progress_map: ProgressMap | None,
 ) -> "gymnasium.Env[Any, Any]":
     """One of several, in whichever process calls it."""
     started = time.monotonic()
     LOG.info("[env] constructing env %d/%d ...", index + 1, config.num_envs)
-    made = create_eval_env(config.env, render_mode=None, backend=config.backend, rom=rom, engine=engine, cache=cache)
+    made = create_eval_env(
+        config.env,
+        render_mode=None,
+        backend=config.backend,
+        rom=rom,
+        engine=engine,
+        cache=cache,
+        progress_map=progress_map,
+    )
     LOG.info("[env] env %d/%d ready in %.2f s", index + 1, config.num_envs, time.monotonic() - started)
     return made

@@ -12,6 +12,7 @@ from mario_a3c.envs.actions import action_buttons
 from mario_a3c.envs.config import MarioEnvConfig, MarioVectorEnvConfig
 from mario_a3c.envs.infos import single_info
 from mario_a3c.envs.mario_batch import MarioBatch
+from mario_a3c.envs.progress_map import ProgressMap
 from mario_a3c.envs.window import Window
 from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.native.start_states import Stage
@@ -38,6 +39,7 @@ class MarioEnv(gymnasium.Env[Observation, np.int64]):
         rom: RomConfig | None = None,
         engine: EngineConfig | None = None,
         cache: CacheDir | None = None,
+        progress_map: ProgressMap | None = None,
     ) -> None:
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ValueError(f"render_mode must be None, 'rgb_array' or 'human', got {render_mode!r}")
@@ -46,7 +48,9 @@ class MarioEnv(gymnasium.Env[Observation, np.int64]):
         self.metadata = {**self.metadata, "render_fps": 60 // self.config.frame_skip or 1}
         self._shows_screen = screen
         batch_config = MarioVectorEnvConfig(num_envs=1, num_threads=1, env=self.config)
-        self._batch = MarioBatch(batch_config, rom=rom, engine=engine, cache=cache, autoreset=False)
+        self._batch = MarioBatch(
+            batch_config, rom=rom, engine=engine, cache=cache, autoreset=False, progress_map=progress_map
+        )
         self._window = Window("Super Mario Bros.") if render_mode == "human" else None
         self.observation_space = observation_space(self.config, screen=screen)
         self.action_space = spaces.Discrete(self._batch.num_actions)

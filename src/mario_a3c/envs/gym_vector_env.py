@@ -14,6 +14,7 @@ from mario_a3c.envs.config import MarioVectorEnvConfig
 from mario_a3c.envs.gym_env import observation_space, scaled, stage_option
 from mario_a3c.envs.infos import vector_infos
 from mario_a3c.envs.mario_batch import MarioBatch
+from mario_a3c.envs.progress_map import ProgressMap
 from mario_a3c.native.config import EngineConfig, RomConfig
 
 Array = npt.NDArray[Any]
@@ -43,12 +44,13 @@ class MarioVectorEnv(VectorEnv[Array, Array, Array]):
         rom: RomConfig | None = None,
         engine: EngineConfig | None = None,
         cache: CacheDir | None = None,
+        progress_map: ProgressMap | None = None,
     ) -> None:
         if render_mode not in (None, "rgb_array"):
             raise ValueError(f"render_mode must be None or 'rgb_array', got {render_mode!r}")
         self.config = config or MarioVectorEnvConfig()
         self.render_mode = render_mode
-        self.batch = MarioBatch(self.config, rom=rom, engine=engine, cache=cache)
+        self.batch = MarioBatch(self.config, rom=rom, engine=engine, cache=cache, progress_map=progress_map)
         self.num_envs = self.batch.num_envs
         self._copies = copy
         self.single_observation_space = observation_space(self.config.env)

@@ -52,12 +52,17 @@ class MarioBatch:
         first_env: int = 0,
         max_starts: int = 256,
         autoreset: bool = True,
+        progress_map: ProgressMap | None = None,
     ) -> None:
         """`first_env` numbers the environments where others of the same run are stepped elsewhere.
 
         `max_starts` is how many start states there can be at a time. Without `autoreset` an episode that has ended
-        stays so until `reset`.
+        stays so until `reset`. `progress_map` is what `--progress map` measures by.
         """
+        if (config.env.progress == "map") != (progress_map is not None):
+            raise ConfigError(
+                "--progress map and a map belong together: `mario_a3c.exploration.maps.obtain_progress_map` makes one"
+            )
         cache = cache or CacheDir.open(CacheConfig())
         self.config = config
         self.rom = locate_rom(rom or RomConfig(), cache, game=config.env.game, graphics=config.env.graphics)
@@ -91,6 +96,8 @@ class MarioBatch:
         self._is_closed = False
         self.starts: list[StartState] = []
         self.set_starts([StartState(stage, self._stage_states[stage], str(stage)) for stage in self.stages])
+        if progress_map is not None:
+            self.set_progress_map(progress_map)
         self._begin(None, env_seeds(config.seed, first_env, config.num_envs), None, None)
 
     observations: Pixels

@@ -2,7 +2,7 @@
 
 Exploration makes it, environments take it: progress is then time gained towards the flag, which knows pipes, vines,
 mazes and detours without a rule for any of them. A place is a *cell*: a room of a stage, how far its maze is solved,
-where its next pipe leads (which scrolling changes: in 8-4 the same pipe leads on or back), and a square of 16 x 16 pixels.
+where its next pipe leads (in 8-4 the same pipe leads on or back), and a square of 16 x 16 pixels.
 """
 
 import io
@@ -44,8 +44,13 @@ _AREA_FIELDS = list(AREA_DTYPE.names or ())
 _UNKNOWN = np.uint32(0xFFFFFFFF)
 # Below the level, which has 6; mazes count to 3.
 _KEY_BITS = {
-    **{"room": 16, "maze_passes": 4, "maze_correct": 4, "next_area": 8, "next_page": 8},
-    **{"column": 12, "row": 6},
+    "room": 16,
+    "maze_passes": 4,
+    "maze_correct": 4,
+    "next_area": 8,
+    "next_page": 8,
+    "column": 12,
+    "row": 6,
 }
 
 
@@ -53,7 +58,7 @@ _KEY_BITS = {
 class ProgressMap:
     """`cells[i]` is `remaining_frames[i]` frames away from the end of its stage. Several stages may be in one map.
 
-    `start_frames` is how much is left at the start of a stage, by level; without it, the most that any of its cells has.
+    `start_frames` is how much is left at the start of a stage, by level; without it, the most that any cell of it has.
     """
 
     cells: npt.NDArray[Any]  # [C] CELL_DTYPE, no cell twice

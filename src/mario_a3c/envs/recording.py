@@ -1,5 +1,25 @@
-"""What somebody played: a stage and the buttons of every frame. It outlives versions of the console; states do not."""
+"""What was played: a stage and the buttons of every frame. It outlives versions of the console; states do not.
 
+A recording is a JSON file, written by people (`mario play`), by searches (`mario explore`), and by agents:
+
+    {
+      "format": "mario-a3c recording 1",
+      "rom_sha1": "0c49...",                 the cartridge, without its header
+      "stage": "1-1",                        from this stage's start state
+      "held": [[0, 12], [130, 40]],          buttons, and for how many frames they were held
+      "memory": "9f86...",                   SHA-256 of the 2,048 bytes of RAM after the last frame
+      "made_by": "mario explore",
+      "steps": {                             null where nobody chose by steps
+        "frame_skip": 4, "skip_idle": true,  as in the environment's options
+        "actions": ["noop", "right", ...],
+        "choices": [[3, 10], [4, 2]]         index into actions, and for how many steps
+      }
+    }
+
+`held` is what is played; `steps` says the same in an agent's words, for learning from it.
+"""
+
+import dataclasses
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
@@ -17,20 +37,35 @@ _FORMAT = "mario-a3c recording 1"
 _MAX_FRAMES = 60 * 60 * 60 * 10  # ten hours
 
 
+Runs = tuple[tuple[int, int], ...]
+"""Numbers, each with how often it comes in a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepChoices:
+    """A recording as decisions of an agent."""
+
+    frame_skip: int
+    skip_idle: bool
+    actions: tuple[str, ...]
+    choices: Runs
+
+
 @dataclass(frozen=True, slots=True)
 class Recording:
     """`held[i]` are buttons and for how many frames they were held. `memory` is a hash of RAM after the last frame."""
 
     rom_sha1: str
     stage: Stage
-    held: tuple[tuple[int, int], ...]
+    held: Runs
     memory: str
+    made_by: str = ""
+    steps: StepChoices | None = None
 
     @classmethod
     def of(cls, console: Console, stage: Stage, buttons: Iterable[int]) -> "Recording":
         """Of a console that has played these frames from the start of the stage."""
-        held = tuple((pressed, len(list(frames))) for pressed, frames in groupby(buttons))
-        return cls(console.rom.cartridge.sha1, stage, held, memory_hash(console))
+        return cls(console.rom.cartridge.sha1, stage, runs_of(buttons), memory_hash(console))
 
     @property
     def num_frames(self) -> int:
@@ -56,6 +91,8 @@ class Recording:
             "stage": str(self.stage),
             "memory": self.memory,
             "held": self.held,
+            "made_by": self.made_by,
+            "steps": None if self.steps is None else dataclasses.asdict(self.steps),
         }
         write_durably(path, (json.dumps(plain) + "\n").encode())
 
@@ -76,7 +113,26 @@ class Recording:
         held = tuple((int(pressed), int(frames)) for pressed, frames in plain["held"])
         if any(not (0 <= pressed <= 255 and frames > 0) for pressed, frames in held):
             raise ValueError("buttons are in [0, 255], and held for at least one frame")
-        return cls(str(plain["rom_sha1"]), Stage.parse(plain["stage"]), held, str(plain["memory"]))
+        return cls(
+            rom_sha1=str(plain["rom_sha1"]),
+            stage=Stage.parse(plain["stage"]),
+            held=held,
+            memory=str(plain["memory"]),
+            made_by=str(plain.get("made_by", "")),
+            steps=None if plain.get("steps") is None else _parse_steps(plain["steps"]),
+        )
+
+
+def _parse_steps(plain: dict[str, Any]) -> StepChoices:
+    actions = tuple(map(str, plain["actions"]))
+    choices = tuple((int(action), int(steps)) for action, steps in plain["choices"])
+    if any(not (0 <= action < len(actions) and steps > 0) for action, steps in choices):
+        raise ValueError(f"choices are in [0, {len(actions) - 1}], each for at least one step")
+    return StepChoices(int(plain["frame_skip"]), bool(plain["skip_idle"]), actions, choices)
+
+
+def runs_of(numbers: Iterable[int]) -> Runs:
+    return tuple((int(number), len(list(group))) for number, group in groupby(numbers))
 
 
 def memory_hash(console: Console) -> str:

@@ -30,6 +30,26 @@ class SearchConfig:
         _expect(1 <= self.max_cells <= 1 << 22, "--max-cells", "in [1, 4194304]", self.max_cells)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StartConfig:
+    """Where episodes begin: at the start of the stage, but for these shares of them, along a way that was found."""
+
+    start_early: float = option(0.0, "share of the episodes that begin in the first third of the way")
+    start_middle: float = option(0.0, "share of the episodes that begin in its middle third")
+    start_late: float = option(0.0, "share of the episodes that begin in its last third, near the goal")
+    start_states: int = option(24, "states along the way of each stage")
+
+    def __post_init__(self) -> None:
+        shares = (self.start_early, self.start_middle, self.start_late)
+        _expect(
+            min(shares) >= 0 and sum(shares) <= 1, "--start-early/-middle/-late", "0 or more, together <= 1", shares
+        )
+        _expect(3 <= self.start_states <= 1000, "--start-states", "in [3, 1000]", self.start_states)
+
+    def share_of(self, third: str) -> float:
+        return {"early": self.start_early, "middle": self.start_middle, "late": self.start_late}[third]
+
+
 def _expect(holds: bool, flag: str, expected: str, got: object) -> None:
     if not holds:
         raise ConfigError(f"{flag} must be {expected}, got {got}")

@@ -3,12 +3,12 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.envs.actions import action_names, parse_action
 from mario_a3c.envs.config import MarioEnvConfig
-from mario_a3c.native.action_log import ActionLog, StepLog, run_lengths
+from mario_a3c.envs.recording import Recording, StepChoices, runs_of
 from mario_a3c.native.bindings import GameRecord
 from mario_a3c.native.console import Console
 from mario_a3c.native.rom import Rom
@@ -75,14 +75,9 @@ def is_over(game: GameRecord) -> bool:
     return bool(game.is_stage_clear or game.is_losing_life or game.is_game_over)
 
 
-def action_log(task: StageTask, path: ActionPath, console: Console, made_by: str) -> ActionLog:
-    """A path as a log, played once to know its frames and how it ends."""
-    presses: list[int] = []
-    outcome = "open"
-    for step in play_path(task, path, console):
-        presses += step.presses
-        if is_over(step.game):
-            outcome = "clear" if step.game.is_stage_clear else "death"
-    choices = run_lengths(int(action) for action in path)
-    steps = StepLog(task.frame_skip, task.skip_idle, task.actions, choices)
-    return ActionLog(task.rom.cartridge.sha1, task.stage, run_lengths(presses), outcome, made_by, steps)
+def record_path(task: StageTask, path: ActionPath, console: Console, made_by: str) -> Recording:
+    """A path as a recording, played once to know its frames."""
+    presses = [pressed for step in play_path(task, path, console) for pressed in step.presses]
+    choices = runs_of(int(action) for action in path)
+    steps = StepChoices(task.frame_skip, task.skip_idle, task.actions, choices)
+    return replace(Recording.of(console, task.stage, presses), made_by=made_by, steps=steps)

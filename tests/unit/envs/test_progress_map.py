@@ -89,12 +89,16 @@ def test_known_cells_keep_their_value_and_unknown_areas_have_none() -> None:
 def test_a_pipe_that_leads_elsewhere_than_known_is_as_far_as_the_farthest_of_the_room() -> None:
     known = cells((0, 1, 0, 0, 5, 0, 3, 4), (0, 1, 0, 0, 6, 0, 3, 4))
     grids = grids_of(ProgressMap(known, np.array([70, 10], np.uint32)))
-    asked = cells((0, 1, 0, 0, 7, 0, 3, 4), (0, 1, 0, 0, 6, 0, 3, 4), (0, 1, 0, 0, 5, 0, 3, 4), (1, 1, 0, 0, 5, 0, 3, 4))
+    asked = cells(
+        (0, 1, 0, 0, 7, 0, 3, 4), (0, 1, 0, 0, 6, 0, 3, 4), (0, 1, 0, 0, 5, 0, 3, 4), (1, 1, 0, 0, 5, 0, 3, 4)
+    )
     assert lookup(grids, asked).tolist() == [70, 10, 70, -1]
 
 
 def test_right_of_the_map_the_last_column_counts() -> None:
-    grids = grids_of(ProgressMap(cells((0, 1, 0, 0, 0, 0, 3, 4), (0, 1, 0, 0, 0, 0, 9, 4)), np.array([70, 10], np.uint32)))
+    grids = grids_of(
+        ProgressMap(cells((0, 1, 0, 0, 0, 0, 3, 4), (0, 1, 0, 0, 0, 0, 9, 4)), np.array([70, 10], np.uint32))
+    )
     assert lookup(grids, cells((0, 1, 0, 0, 0, 0, 4000, 4))).tolist() == [10]
 
 
@@ -106,7 +110,9 @@ def test_maps_are_joined_saved_and_read_again(tmp_path: Path) -> None:
     assert (again.cells == joined.cells).all()
     assert (again.remaining_frames == joined.remaining_frames).all()
     assert again.start_frames == {0: 4321}
-    stage_frames = dict(zip(grids_of(again).areas["level"].tolist(), grids_of(again).stage_frames.tolist(), strict=True))
+    stage_frames = dict(
+        zip(grids_of(again).areas["level"].tolist(), grids_of(again).stage_frames.tolist(), strict=True)
+    )
     assert stage_frames == {0: 4321, 1: int(random_map(5).remaining_frames.max())}
 
 

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from mario_a3c.cache_dir import CacheDir
+from mario_a3c.envs.recording import Recording
 from mario_a3c.errors import ConfigError, StorageError
 from mario_a3c.exploration.archive_file import SavedArchive
 from mario_a3c.exploration.config import SearchConfig
 from mario_a3c.exploration.explorer import SearchProgress, StageExplorer
-from mario_a3c.exploration.task import action_log, play_path
+from mario_a3c.exploration.task import is_over, play_path, record_path
 from mario_a3c.native.console import Console
 from tests.support.corridor import SHORTEST, corridor_task
 
@@ -123,15 +124,19 @@ def test_an_archive_is_read_as_it_was_written(tmp_path: Path) -> None:
         SavedArchive.load(tmp_path / "other.npz")
 
 
-def test_a_path_becomes_a_log_that_ends_at_the_goal(tmp_path: Path) -> None:
+def test_a_path_becomes_a_recording_that_ends_at_the_goal(tmp_path: Path) -> None:
     task = corridor_task(tmp_path)
     console = Console(task.rom.path, allow_unknown_rom=True)
-    log = action_log(task, np.ones(SHORTEST, np.uint8), console, "a test")
-    assert (log.outcome, log.frames) == ("clear", ((128, 4 * SHORTEST),))
-    assert log.steps is not None
-    assert log.steps.choices == ((1, SHORTEST),)
-    assert action_log(task, np.array([1, 3], np.uint8), console, "a test").outcome == "death"
-    assert [step.game.x for step in play_path(task, np.array([1, 2], np.uint8), console)] == [80, 64]
+    made = record_path(task, np.ones(SHORTEST, np.uint8), console, "a test")
+    assert console.game().is_stage_clear
+    assert made.held == ((128, 4 * SHORTEST),)
+    assert made.steps is not None
+    assert made.steps.choices == ((1, SHORTEST),)
+    made.save(tmp_path / "recording.json")
+    assert Recording.load(tmp_path / "recording.json") == made
+    steps = list(play_path(task, np.array([1, 2, 3], np.uint8), console))
+    assert [step.game.x for step in steps[:2]] == [80, 64]
+    assert [is_over(step.game) for step in steps] == [False, False, True]
 
 
 def test_bad_budgets_name_the_flag() -> None:
