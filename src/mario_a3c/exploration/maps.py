@@ -23,7 +23,7 @@ _LEFT_OF_ROOM = 0x8000 // 16
 # How maps are made; raise it when that changes, and cached ones are made again.
 _VERSION = 1
 # A map is looked at for a whole training run: its path is worth some seconds more than one that is only shown.
-MAP_SEARCH = SearchConfig(polish_frames=1_500_000)
+MAP_SEARCH = SearchConfig(polish_frames=800_000)
 
 
 def obtain_progress_map(
