@@ -129,8 +129,8 @@ class ProgressLine:
 
 def report(explorer: "StageExplorer", arguments: Arguments, engine_path: Path | None) -> dict[str, Any]:
     """Writes the stage's recording and picture, prints its line, and returns its statistics."""
-    from mario_a3c.exploration.picture import draw_exploration
     from mario_a3c.envs.png import write_png
+    from mario_a3c.exploration.picture import draw_exploration
     from mario_a3c.exploration.task import record_path
     from mario_a3c.native.console import Console
 

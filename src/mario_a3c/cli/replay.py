@@ -28,8 +28,8 @@ def main(argv: Sequence[str]) -> int:
     if not arguments.recordings:
         raise ConfigError("name at least one recording; `mario explore` and `mario play --record` write them")
     from mario_a3c.envs.play import replay, story
-    from mario_a3c.envs.recording import Recording
     from mario_a3c.envs.png import write_png
+    from mario_a3c.envs.recording import Recording
     from mario_a3c.native.console import Console
     from mario_a3c.native.rom import locate_rom
     from mario_a3c.native.start_states import start_states
