@@ -345,7 +345,7 @@ typedef struct mario_exploration_config {
     uint32_t num_threads; /* 0: as many as the machine has */
     uint32_t frame_skip;
     uint32_t skips_idle;
-    uint32_t max_cells;   /* bounds the memory: about 6 KB each; what is found beyond is not kept */
+    uint32_t max_cells;   /* bounds the memory: about 8 KB each; what is found beyond is not kept */
     uint32_t num_actions;
 } mario_exploration_config;
 

@@ -92,6 +92,17 @@ def progress_along(batch: MarioBatch, task: StageTask, path: ActionPath) -> npt.
     return np.array(shares)
 
 
+def test_one_thread_and_one_seed_give_one_archive(found: dict[str, Found], engine_path: Path) -> None:
+    archives = []
+    for _ in range(2):
+        config = SearchConfig(seed=7, threads=1, polish_frames=50_000)
+        explorer = StageExplorer(found["4-4"].task, config, None, engine_path=engine_path)
+        explorer.run()
+        assert explorer.path is not None
+        archives.append((explorer.search.cells().tobytes(), explorer.path.tobytes()))
+    assert archives[0] == archives[1]
+
+
 def test_every_path_replays_to_the_goal_in_both_engines(
     found: dict[str, Found], game_rom: Path, console: Console
 ) -> None:

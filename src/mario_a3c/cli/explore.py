@@ -57,7 +57,7 @@ def main(argv: Sequence[str]) -> int:
     num_missing = 0
     for number, task in enumerate(tasks, start=1):
         explorer = StageExplorer(task, arguments.search, cache, engine_path=engine_path, is_fresh=arguments.fresh)
-        line = ProgressLine(number, len(tasks))
+        line = ProgressLine(number, len(tasks), time.monotonic() - started)
         try:
             explorer.run(line.show)
         except KeyboardInterrupt:
@@ -103,8 +103,10 @@ def parse_stages(text: str, rom: "Rom") -> "list[Stage]":
 class ProgressLine:
     """One line that is written over, where somebody watches; else a line now and then."""
 
-    def __init__(self, number: int, num_stages: int) -> None:
+    def __init__(self, number: int, num_stages: int, elapsed_seconds: float) -> None:
         self._place = f"{number} of {num_stages}"
+        if number > 1:
+            self._place += f", about {elapsed_seconds / (number - 1) * (num_stages - number + 1):.0f} s left"
         self._is_watched = sys.stderr.isatty()
         self._next = time.monotonic() + (0 if self._is_watched else 10)
 

@@ -18,7 +18,7 @@ class SearchConfig:
         250_000, "after the first way through search on for so many frames: shorter ways, a fuller map"
     )
     max_cells: int = option(
-        65_536, "places kept for a stage, about 6 KB of memory each; what is found beyond is dropped"
+        65_536, "places kept for a stage, about 8 KB of memory each; what is found beyond is dropped"
     )
 
     def __post_init__(self) -> None:
