@@ -148,10 +148,19 @@ class _PendingEngine:
 
 
 def find_engine_for(engine: Engine, cartridge: Cartridge, cache: CacheDir) -> Path | None:
-    """The file of the engine that serves, None for the interpreter; compiled first where it has to be."""
-    found: list[Path] = []
-    attach_engine(engine, cartridge, cache, found.append)
-    return found[0] if found else None
+    """The file of the engine that serves, None for the interpreter; for work that waits for the compilation.
+
+    `recompiled` raises EngineError where none can be had; `auto` leaves it to the interpreter and logs the reason once.
+    """
+    if engine == "interpreter":
+        return None
+    try:
+        return obtain_engine(cartridge, cache)
+    except MarioError as error:
+        if engine == "recompiled":
+            raise
+        _log_once(error)
+        return None
 
 
 def obtain_engine(cartridge: Cartridge, cache: CacheDir, on_progress: OnProgress | None = None) -> Path:
