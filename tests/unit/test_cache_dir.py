@@ -81,6 +81,7 @@ def test_clearing_one_kind_touches_nothing_else(cache: CacheDir) -> None:
         "probes": 0,
         "start_states": 0,
         "engines": 0,
+        "exploration": 0,
     }
     assert (cache.root / "mine.txt").exists()
 
