@@ -193,7 +193,7 @@ TEST(remaining_steps_are_those_of_the_path_and_of_what_leads_to_it) {
 
 TEST(a_detour_of_the_path_does_not_count_as_the_way) {
     // From 1 it goes to 2 and 3, comes back to 1 and goes on to 4. 2 is near 1, and 3 as far as it takes to come back from there.
-    const auto keys = cells_at({0, 1, 2, 30, 4});
+    const auto keys = cells_at({0, 1, 2, 60, 4});
     const std::vector<std::uint32_t> path{0, 1, 2, 3, 3, 1, 4};
     const Trace trace{begin_mark, 0, 1, 2, 3, 3, 1, 4, goal_mark};
     const std::vector<const Trace*> traces{&trace};

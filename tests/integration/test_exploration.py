@@ -1,6 +1,8 @@
 """Ways through all 32 stages, found now, and what follows from them: replays, progress by map, start states."""
 
 import itertools
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -47,13 +49,18 @@ class Found:
 
 @pytest.fixture(scope="module")
 def found(game_rom: Path, engine_path: Path, session_cache: CacheDir) -> dict[str, Found]:
-    rom = open_rom(game_rom)
-    results = {}
-    for task in stage_tasks(rom, session_cache, stages_of(rom), ENV):
-        explorer = StageExplorer(task, SearchConfig(seed=1, polish_frames=400_000), None, engine_path=engine_path)
+    """Each on one thread, so that the tests see the same ways on every machine; several at once."""
+
+    def explore(task: StageTask) -> Found:
+        config = SearchConfig(seed=1, threads=1, polish_frames=300_000)
+        explorer = StageExplorer(task, config, None, engine_path=engine_path)
         explorer.run()
-        results[str(task.stage)] = Found(explorer)
-    return results
+        return Found(explorer)
+
+    rom = open_rom(game_rom)
+    tasks = stage_tasks(rom, session_cache, stages_of(rom), ENV)
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        return {str(each.task.stage): each for each in pool.map(explore, tasks)}
 
 
 @pytest.fixture

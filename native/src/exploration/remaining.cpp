@@ -12,14 +12,15 @@ namespace mario::exploration {
 namespace {
 
 constexpr std::uint32_t unknown = ~std::uint32_t{0};
-constexpr int hop_cells = 5;  // how high a player jumps
+constexpr int hop_cells = 5;      // how high a player jumps
+constexpr int detour_cells = 16;  // a screen: what lies within is on the spot; mazes throw back by four
 
 struct Place {
     std::uint32_t region;
     int x, y;
 
-    [[nodiscard]] bool is_near(const Place& other) const {
-        return region == other.region && std::abs(x - other.x) <= hop_cells && std::abs(y - other.y) <= hop_cells;
+    [[nodiscard]] bool is_within(int cells, const Place& other) const {
+        return region == other.region && std::abs(x - other.x) <= cells && std::abs(y - other.y) <= cells;
     }
 };
 
@@ -62,7 +63,7 @@ struct Way {
             for (; is_kept[place] && stays.back().place != place; stays.pop_back()) {
                 const std::uint32_t left_out = stays.back().place;
                 is_kept[left_out] = false;
-                if (places.places[left_out].is_near(places.places[place])) hops.emplace_back(left_out, place);
+                if (places.places[left_out].is_within(detour_cells, places.places[place])) hops.emplace_back(left_out, place);
             }
             if (!is_kept[place]) stays.push_back({place, 0});
             is_kept[place] = true;
@@ -87,7 +88,7 @@ struct Way {
         std::vector<std::uint32_t> steps(places.num_regions + 1), columns(places.num_regions + 1);
         for (std::size_t i = 1; i < stays.size(); ++i) {
             const Place &from = places.places[stays[i - 1].place], &to = places.places[stays[i].place];
-            if (!from.is_near(to)) continue;
+            if (!from.is_within(hop_cells, to)) continue;
             for (const std::uint32_t region : {to.region, places.num_regions}) {
                 steps[region] += stays[i].num_steps;
                 columns[region] += static_cast<std::uint32_t>(std::abs(to.x - from.x));
