@@ -66,11 +66,15 @@ class ModelConfig:
 class ExecutionConfig:
     """How the network is run. By default the fastest way that this machine has."""
 
-    device: str = option("auto", "cpu, cuda or cuda:N; auto: a GPU where torch sees one")
+    device: str = option(
+        "best",
+        "cpu, cuda or cuda:N; best: a GPU where torch sees one, else the CPU; auto: a GPU, or none at all "
+        "(MARIO_ALLOW_CPU_AUTO=1: then the CPU, with a warning)",
+    )
     amp: bool = option(True, "half precision in the backbone where it is faster here")
     compile: bool = option(True, "compile the backbone with torch.compile where it is faster here")
 
     def __post_init__(self) -> None:
         kind, _, index = self.device.partition(":")
-        if kind not in ("auto", "cpu", "cuda") or (index and not (kind == "cuda" and index.isdigit())):
-            raise ConfigError(f"--device must be auto, cpu, cuda or cuda:N, got {self.device!r}")
+        if kind not in ("best", "auto", "cpu", "cuda") or (index and not (kind == "cuda" and index.isdigit())):
+            raise ConfigError(f"--device must be best, auto, cpu, cuda or cuda:N, got {self.device!r}")

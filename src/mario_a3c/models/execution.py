@@ -121,8 +121,13 @@ def decide_execution(config: ExecutionConfig, backbone: Backbone, cache: CacheDi
 
 
 def choose_device(name: str) -> torch.device:
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    """`best` takes what there is; `auto` means a GPU, and refuses where there is none."""
+    if name in ("best", "auto"):
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        if name == "auto":
+            _accept_no_gpu()
+        return torch.device("cpu")
     device = torch.device(name)
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise SetupError(
@@ -130,6 +135,15 @@ def choose_device(name: str) -> torch.device:
             "--device cpu works everywhere"
         )
     return device
+
+
+def _accept_no_gpu() -> None:
+    if os.environ.get("MARIO_ALLOW_CPU_AUTO") != "1":
+        raise SetupError(
+            "--device auto: torch sees no CUDA device; `mario doctor` says more. --device best or cpu trains without "
+            "one, and so does --device auto with MARIO_ALLOW_CPU_AUTO=1"
+        )
+    LOG.warning("--device auto: torch sees no CUDA device; MARIO_ALLOW_CPU_AUTO=1, so the CPU is used")
 
 
 def _on_gpu(config: ExecutionConfig, device: torch.device) -> Execution:

@@ -13,7 +13,7 @@ from mario_a3c.errors import ConfigError, SetupError
 from mario_a3c.models import execution
 from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.config import ExecutionConfig, ModelConfig
-from mario_a3c.models.execution import Execution, copy_weights, decide_execution, tensors_of
+from mario_a3c.models.execution import Execution, choose_device, copy_weights, decide_execution, tensors_of
 from mario_a3c.models.measured_modes import MeasuredMode, remember_modes
 from mario_a3c.models.torch_probe import ONEDNN_LIMIT, Bfloat16Report
 
@@ -185,3 +185,18 @@ def test_tensors_of_a_state_come_in_the_order_of_their_names() -> None:
     made, returned = {"hidden": first, "cell": second}, {"cell": second, "hidden": first}
     for tree in ((made, first), (returned, first)):
         assert [len(tensor) for tensor in tensors_of(tree)] == [2, 1, 1]
+
+
+def test_best_takes_what_there_is_and_auto_refuses_where_there_is_no_gpu(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.delenv("MARIO_ALLOW_CPU_AUTO", raising=False)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert choose_device("best").type == "cpu"
+    with pytest.raises(SetupError, match="MARIO_ALLOW_CPU_AUTO=1"):
+        choose_device("auto")
+    monkeypatch.setenv("MARIO_ALLOW_CPU_AUTO", "1")
+    assert choose_device("auto").type == "cpu"
+    assert "no CUDA device" in caplog.text
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert choose_device("best").type == choose_device("auto").type == "cuda"
