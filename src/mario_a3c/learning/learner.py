@@ -1,7 +1,7 @@
 """One rollout in, better weights out."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -61,6 +61,8 @@ class Learner:
         """`model` was prepared by `execution`. What could not be learned from is saved to `failure_dir`."""
         self.config, self.model = config, model
         self.device = torch.device(execution.device)
+        self.before_minibatch: Callable[[], None] | None = None
+        """Called before every optimizer step. Raising there abandons an update; `restore` then makes it undone."""
         self.num_updates = 0
         self.lr_scale = self.entropy_scale = 1.0
         self.lr_schedule = CosineWithWarmup(config.lr, total_updates, config.warmup_share, config.lr_final_share)
@@ -103,6 +105,8 @@ class Learner:
         self._optimizer.set_lr(self.learning_rate)
         tally, num_steps = Tally(), 0
         for envs in self._minibatches(here):
+            if self.before_minibatch is not None:
+                self.before_minibatch()
             kl = self._optimize(Batch(here, envs), tally, is_first=num_steps == 0)
             num_steps += 1
             has_seen_all = num_steps >= self.config.minibatches
