@@ -25,8 +25,11 @@ def to_json(config: Any) -> str:
     return json.dumps(plain, indent=2) + "\n"
 
 
-def from_json(config_class: type[Config], text: str) -> Config:
-    """Raises ConfigError on anything that is not a value of a known option. Options left out keep their defaults."""
+def from_json(config_class: type[Config], text: str, base: Config | None = None) -> Config:
+    """Raises ConfigError on anything that is not a value of a known option.
+
+    Options left out are those of `base`, or keep their defaults.
+    """
     try:
         plain = json.loads(text, object_pairs_hook=_without_duplicates)
     except ConfigError:
@@ -36,13 +39,15 @@ def from_json(config_class: type[Config], text: str) -> Config:
     unknown = list(_unknown_keys(config_class, plain))
     if unknown:
         raise ConfigError("; ".join(unknown))
+    if base is not None:
+        plain = _merged(msgspec.to_builtins(base, enc_hook=_encode), plain)
     try:
         return msgspec.convert(plain, config_class, dec_hook=_decode)
     except msgspec.ValidationError as error:
         raise ConfigError(str(error).replace("$.", "")) from error
 
 
-def read_config(config_class: type[Config], path: Path) -> Config:
+def read_config(config_class: type[Config], path: Path, base: Config | None = None) -> Config:
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read(_MAX_CHARACTERS + 1)
@@ -51,7 +56,7 @@ def read_config(config_class: type[Config], path: Path) -> Config:
     if len(text) > _MAX_CHARACTERS:
         raise ConfigError(f"--config {path} has more than {_MAX_CHARACTERS} characters, too many for a config")
     try:
-        return from_json(config_class, text)
+        return from_json(config_class, text, base)
     except ConfigError as error:
         raise ConfigError(f"--config {path}: {error}; `--config-out FILE` writes one with every option") from error
 
@@ -71,6 +76,12 @@ def _unknown_keys(config_class: type[Any], plain: Any, prefix: str = "") -> Iter
             yield f"unknown key {prefix + key!r}, {meant}"
         elif dataclasses.is_dataclass(types[key]) and isinstance(types[key], type):
             yield from _unknown_keys(types[key], value, f"{prefix}{key}.")
+
+
+def _merged(base: Any, plain: Any) -> Any:
+    if not (isinstance(base, Mapping) and isinstance(plain, Mapping)):
+        return plain
+    return {**base, **{key: _merged(base.get(key), value) for key, value in plain.items()}}
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,15 +1,39 @@
 """The tree of the components' own configs."""
 
 from dataclasses import dataclass
+from typing import Literal
 
+from mario_a3c.algorithms.config import ReturnConfig
 from mario_a3c.cache_dir import CacheConfig
-from mario_a3c.native.config import RomConfig
-from mario_a3c.options import section
+from mario_a3c.collectors.config import CollectorConfig
+from mario_a3c.config.run import BudgetConfig, RunConfig
+from mario_a3c.envs.config import MarioVectorEnvConfig
+from mario_a3c.experience.config import ReplayConfig
+from mario_a3c.learning.config import AdaptiveConfig, LearnerConfig
+from mario_a3c.models.config import ExecutionConfig, ModelConfig
+from mario_a3c.native.config import EngineConfig, RomConfig
+from mario_a3c.options import option, section
+
+PresetName = Literal["auto", "cpu", "gpu"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingConfig:
     """Everything that decides a training run. Components are handed their own part, never the whole."""
 
+    preset: PresetName = option(
+        "auto", "values for this kind of machine, which other flags override; `--preset NAME --help` shows them"
+    )
+    budget: BudgetConfig = section(BudgetConfig)
+    run: RunConfig = section(RunConfig)
+    vector_env: MarioVectorEnvConfig = section(MarioVectorEnvConfig)
+    collector: CollectorConfig = section(CollectorConfig)
+    model: ModelConfig = section(ModelConfig)
+    execution: ExecutionConfig = section(ExecutionConfig)
+    learner: LearnerConfig = section(LearnerConfig)
+    returns: ReturnConfig = section(ReturnConfig)
+    adaptive: AdaptiveConfig = section(AdaptiveConfig)
+    replay: ReplayConfig = section(ReplayConfig)
+    engine: EngineConfig = section(EngineConfig)
     rom: RomConfig = section(RomConfig)
     cache: CacheConfig = section(CacheConfig)

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from mario_a3c.config import TrainingConfig
 from mario_a3c.config.json_file import from_json, read_config, to_json, write_config
+from mario_a3c.config.presets import preset_config
 from mario_a3c.errors import ConfigError
 from mario_a3c.options import option, section
 
@@ -111,4 +113,12 @@ def test_the_training_config_is_written_and_read(tmp_path: Path) -> None:
     path = tmp_path / "configs" / "run.json"
     write_config(TrainingConfig(), path)
     assert read_config(TrainingConfig, path) == TrainingConfig()
-    assert set(json.loads(path.read_text())) == {"rom", "cache"}
+    assert set(json.loads(path.read_text())) == {field.name for field in dataclasses.fields(TrainingConfig)}
+
+
+def test_options_left_out_are_those_of_the_base() -> None:
+    base = preset_config("gpu")
+    config = from_json(TrainingConfig, '{"learner": {"epochs": 7}}', base)
+    assert config == dataclasses.replace(base, learner=dataclasses.replace(base.learner, epochs=7))
+    with pytest.raises(ConfigError, match="unknown key 'learner.epoch'"):
+        from_json(TrainingConfig, '{"learner": {"epoch": 7}}', base)

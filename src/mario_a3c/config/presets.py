@@ -1,0 +1,30 @@
+"""Values that suit a kind of machine, so that a newcomer need not tune."""
+
+from mario_a3c.collectors.config import CollectorConfig
+from mario_a3c.config.run import BudgetConfig
+from mario_a3c.config.training import PresetName, TrainingConfig
+from mario_a3c.envs.config import MarioVectorEnvConfig
+from mario_a3c.errors import ConfigError
+from mario_a3c.learning.config import LearnerConfig
+from mario_a3c.models.config import ModelConfig
+
+
+def preset_config(name: PresetName) -> TrainingConfig:
+    """Everything that a preset says; what it leaves open has the defaults of the components."""
+    if name == "cpu":
+        return _for_one_stage("cpu", num_envs=32, planned_updates=2500, minibatches=8)
+    if name == "gpu":
+        return _for_one_stage("gpu", num_envs=512, planned_updates=250, minibatches=8)
+    raise ConfigError(f"--preset {name} is decided by the device first: cpu or gpu")
+
+
+def _for_one_stage(name: PresetName, *, num_envs: int, planned_updates: int, minibatches: int) -> TrainingConfig:
+    """Few steps to a clear matter more than many steps per second: several passes over long rollouts."""
+    return TrainingConfig(
+        preset=name,
+        budget=BudgetConfig(planned_updates=planned_updates),
+        vector_env=MarioVectorEnvConfig(num_envs=num_envs),
+        collector=CollectorConfig(rollout_steps=64),
+        model=ModelConfig(backbone="nature"),
+        learner=LearnerConfig(lr=5e-4, epochs=3, minibatches=minibatches, entropy_beta=0.005, entropy_beta_final=0.005),
+    )
