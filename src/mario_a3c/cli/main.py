@@ -26,7 +26,7 @@ class Command:
 
 
 COMMANDS = (
-    Command("train", "train an agent (not built yet: checks the set-up and says what is missing)"),
+    Command("train", "train an agent; without any option, until it clears 1-1 reliably"),
     Command("eval", "evaluate a checkpoint (not built yet: says so)"),
     Command("play", "play a stage with the keyboard, and record it"),
     Command("bench", "measure how fast the console and the environments are, beside others"),

@@ -2,15 +2,19 @@
 
 import argparse
 import dataclasses
+import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mario_a3c.checkpoint.names import CheckpointNames
 from mario_a3c.config import TrainingConfig
 from mario_a3c.config.command_line import parse_command
-from mario_a3c.config.json_file import read_config, write_config
+from mario_a3c.config.json_file import from_json, read_config, write_config
 from mario_a3c.config.paths import parse_path
+from mario_a3c.config.presets import preset_config
+from mario_a3c.config.training import PresetName
 from mario_a3c.options import option, section
 
 
@@ -30,30 +34,73 @@ def main(argv: Sequence[str]) -> int:
         write_config(config, arguments.config_out)
     from mario_a3c.training.run import run_training
 
-    run_training(config)
+    return run_training(config).reason.exit_code
 
 
 def parse_args(argv: Sequence[str] | None = None) -> Arguments:
-    """Flags, on top of the `--config` file when one is given. None means the flags of this process."""
+    """Flags, on top of what `--resume`, `--config` or `--preset` say. None means the flags of this process."""
     argv = sys.argv[1:] if argv is None else argv
-    default = Arguments()
-    config_file = _config_file(argv)
-    if config_file is not None:
-        default = dataclasses.replace(default, training=read_config(TrainingConfig, config_file))
+    early = _early_flags(argv)
+    default = Arguments(training=_config_before_flags(early))
     return parse_command(Arguments, argv, prog="mario train", default=default)
 
 
 def build_training_config(arguments: Arguments) -> TrainingConfig:
-    """The effective config: defaults, then the file, then flags."""
+    """The effective config: a preset, then the file or the resumed run, then flags."""
     return arguments.training
 
 
-def _config_file(argv: Sequence[str]) -> Path | None:
-    """`--config` is looked up first: its values become the defaults that flags and `--help` start from."""
+def _early_flags(argv: Sequence[str]) -> argparse.Namespace:
+    """Flags that decide what the others start from, so that `--help` shows it, too."""
     early = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    early.add_argument("--config")
+    early.add_argument("--config", type=_optional_path)
+    early.add_argument("--save-dir", type=_optional_path)
+    early.add_argument("--world", type=int, default=1)
+    early.add_argument("--stage", type=int, default=1)
+    early.add_argument("--device", default="best")
+    early.add_argument("-h", "--help", action="store_true")
+    for flag in ("--preset", "--resume", "--run-name"):
+        early.add_argument(flag)
     try:
-        text: str | None = early.parse_known_args(argv)[0].config
-        return None if text in (None, "None") else parse_path(text)
+        return early.parse_known_args(argv)[0]
     except (argparse.ArgumentError, ValueError):
-        return None  # no file, or an impossible name, which the real parser complains about
+        return early.parse_known_args([])[0]  # the real parser says what is wrong
+
+
+def _optional_path(text: str) -> Path | None:
+    return None if text == "None" else parse_path(text)
+
+
+def _config_before_flags(early: argparse.Namespace) -> TrainingConfig:
+    if early.resume not in (None, "None") and not early.help:
+        return _config_of_resumed(early)
+    if early.config is None:
+        return preset_config(_preset(early.preset, early))
+    named = early.preset or read_config(TrainingConfig, early.config).preset
+    return read_config(TrainingConfig, early.config, preset_config(_preset(named, early)))
+
+
+def _preset(named: str | None, early: argparse.Namespace) -> PresetName:
+    """The one that was named, else the device's. `--help` looks for no device, which takes seconds: a laptop's."""
+    if named in ("cpu", "gpu"):
+        return "cpu" if named == "cpu" else "gpu"
+    if early.help or early.device not in ("best", "auto"):
+        return "gpu" if early.device.startswith("cuda") else "cpu"
+    from mario_a3c.models.execution import choose_device
+
+    return "cpu" if choose_device(early.device).type == "cpu" else "gpu"
+
+
+def _config_of_resumed(early: argparse.Namespace) -> TrainingConfig:
+    """What the run was started with, less its limits, which it may have stopped at."""
+    from mario_a3c.checkpoint.store import load_checkpoint
+
+    fallback = TrainingConfig().run
+    names = CheckpointNames(early.world, early.stage)
+    path = names.to_resume(early.resume, early.save_dir or fallback.save_dir, early.run_name)
+    config = from_json(TrainingConfig, json.dumps(load_checkpoint(path).metadata["config"]))
+    return dataclasses.replace(
+        config,
+        budget=dataclasses.replace(config.budget, max_steps=None, max_seconds=None),
+        run=dataclasses.replace(config.run, resume=None, fresh=False),
+    )

@@ -1,22 +1,186 @@
 """`run_training`: from a config to a trained agent."""
 
+import json
 import logging
-from typing import NoReturn
+import platform
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import torch
 
 from mario_a3c import __version__
 from mario_a3c.cache_dir import CacheDir
+from mario_a3c.checkpoint.names import CheckpointNames
+from mario_a3c.checkpoint.store import Checkpoint, load_checkpoint
 from mario_a3c.config import TrainingConfig
-from mario_a3c.errors import SetupError
-from mario_a3c.native.rom import locate_rom
+from mario_a3c.config.json_file import to_json
+from mario_a3c.durable_file import write_durably
+from mario_a3c.envs.mario_batch import MarioBatch
+from mario_a3c.errors import ConfigError
+from mario_a3c.run_dir import RunDir, default_run_name
+from mario_a3c.training.build import Training, build_training
+from mario_a3c.training.report import ReportProgress, duration
+from mario_a3c.training.snapshots import SaveCheckpoints
+from mario_a3c.training.stopping import StopReason, StopRequest
 
 LOG = logging.getLogger("mario.train")
 
 
-def run_training(config: TrainingConfig) -> NoReturn:
-    """Prepares a run. The learner is not part of this version yet, and this says so instead of pretending."""
-    rom = locate_rom(config.rom, CacheDir.open(config.cache))
-    LOG.info("game: %s (%s)", rom.title, rom.path)
-    raise SetupError(
-        f"everything that exists so far is ready, but version {__version__} cannot train yet: "
-        "environments, networks and the learner are still to come (docs/ROADMAP.md)"
+@dataclass(frozen=True, slots=True)
+class TrainingResult:
+    """How a run ended; averages are over its last episodes."""
+
+    reason: StopReason
+    avg_return: float
+    clear_rate: float
+    furthest: float
+    num_updates: int
+    num_steps: int
+    num_episodes: int
+    seconds: float
+    run_dir: Path
+    checkpoint: Path | None  # the latest
+
+
+def run_training(config: TrainingConfig, *, stop: StopRequest | None = None) -> TrainingResult:
+    """Trains until the budget, the clear rate or a signal ends it; the last complete update is saved."""
+    stop = stop or StopRequest()
+    cache = CacheDir.open(config.cache)
+    names = names_of(config)
+    resumed, run_dir = open_run(config, names)
+    with run_dir.locked(), stop.on_signals():
+        training = build_training(config, cache, stop, failure_dir=run_dir.path)
+        try:
+            if resumed is not None:
+                resume(training, resumed)
+            return train(config, training, run_dir, names)
+        finally:
+            training.trainer.parts.close()
+
+
+def names_of(config: TrainingConfig) -> CheckpointNames:
+    env = config.vector_env.env
+    return CheckpointNames(env.world, env.stage, is_multi=env.stage_span > 1 or env.random_stage)
+
+
+def open_run(config: TrainingConfig, names: CheckpointNames) -> tuple[Path | None, RunDir]:
+    """The checkpoint to go on from, if any, and the run's folder. A run is never silently continued or begun anew."""
+    run, env = config.run, config.vector_env.env
+    resumed: Path | None = None
+    if run.resume is not None:
+        path = names.to_resume(run.resume, run.save_dir, run.run_name)
+        if RunDir(path.parent).record.exists():
+            return path, RunDir(path.parent)
+        resumed = path  # a file on its own: what follows is a run of its own
+    name = run.run_name or default_run_name(datetime.now(), env.world, env.stage)  # noqa: DTZ005 -- of the user's wall
+    run_dir = RunDir.open(run.save_dir, name)
+    if run_dir.record.exists():
+        if not run.fresh:
+            raise ConfigError(
+                f"{run_dir.path} holds a run already; go on with --resume latest --run-name {name}, choose another "
+                "--run-name, or begin anew with --fresh, which moves the old one aside"
+            )
+        with run_dir.locked():
+            aside = run_dir.path.with_name(f"{name}.{datetime.now():%Y%m%d-%H%M%S}")  # noqa: DTZ005
+            run_dir.path.rename(aside)
+        LOG.info("the run that was in %s is in %s now", run_dir.path, aside)
+        run_dir = RunDir.open(run.save_dir, name)
+    return resumed, run_dir
+
+
+def resume(training: Training, path: Path) -> Checkpoint:
+    checkpoint = load_checkpoint(path)
+    training.trainer.parts.restore(checkpoint.state)
+    LOG.info("goes on from update %s, %s", f"{checkpoint.metadata['update']:,}", path)
+    return checkpoint
+
+
+def train(config: TrainingConfig, training: Training, run_dir: RunDir, names: CheckpointNames) -> TrainingResult:
+    trainer, progress = training.trainer, training.trainer.parts.progress
+    metadata = describe(config, training, run_dir)
+    report = ReportProgress(trainer, config.run.log_interval)
+    saving = SaveCheckpoints(
+        trainer, names, run_dir.path, metadata,
+        interval_seconds=config.run.save_interval, num_kept=config.run.keep_checkpoints,
+    )  # fmt: skip
+    trainer.tasks = [report, saving]
+    announce(config, training, run_dir)
+    write_record(run_dir, metadata, status="running")
+    reason = trainer.run()
+    if reason is StopReason.SIGNAL:
+        LOG.warning("interrupted")
+    report.report()
+    saving.save()
+    latest = names.latest(run_dir.path)
+    result = TrainingResult(
+        reason=reason,
+        avg_return=progress.avg_return,
+        clear_rate=progress.clear_rate,
+        furthest=progress.furthest,
+        num_updates=progress.num_updates,
+        num_steps=progress.num_steps,
+        num_episodes=progress.num_episodes,
+        seconds=progress.seconds,
+        run_dir=run_dir.path,
+        checkpoint=latest if latest.exists() else None,
+    )
+    status = "finished" if reason.exit_code == 0 else "stopped"
+    write_record(run_dir, metadata, status=status, reason=reason.name.lower(), update=progress.num_updates)
+    conclude(result)
+    return result
+
+
+def describe(config: TrainingConfig, training: Training, run_dir: RunDir) -> dict[str, Any]:
+    """What a checkpoint and `run.json` say about a run; enough to evaluate and to resume without any flag."""
+    effective = replace(config, model=training.model_config)
+    envs = training.envs[0]
+    game: dict[str, Any] = {}
+    if isinstance(envs, MarioBatch):
+        game = {"rom": envs.rom.title, "rom_sha1": envs.rom.cartridge.sha1, "actions": list(envs.action_names)}
+    return {
+        "run": run_dir.path.name,
+        "version": __version__,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "device": training.execution.device,
+        "precision": training.execution.precision,
+        "num_actions": envs.num_actions,
+        **game,
+        "config": json.loads(to_json(effective)),
+    }
+
+
+def write_record(run_dir: RunDir, metadata: Mapping[str, Any], **more: Any) -> None:
+    record = {**metadata, **more, "written_at": time.time()}
+    write_durably(run_dir.record, (json.dumps(record, indent=2) + "\n").encode())
+
+
+def announce(config: TrainingConfig, training: Training, run_dir: RunDir) -> None:
+    env, execution, budget = config.vector_env.env, training.execution, config.budget
+    rate = budget.clear_rate_to_reach
+    LOG.info(
+        "stage %d-%d on %s (%s, %s), preset %s: %s, %d environments x %d steps",
+        env.world, env.stage, execution.device, execution.precision, execution.reason, config.preset,
+        training.model_config.backbone, sum(each.num_envs for each in training.envs), config.collector.rollout_steps,
+    )  # fmt: skip
+    goal = "" if rate is None else f"until {rate:.0%} of the last {budget.clear_window} episodes reach the flag, "
+    LOG.info("%sat most %s updates; the run is in %s", goal, f"{budget.num_updates:,}", run_dir.path)
+
+
+def conclude(result: TrainingResult) -> None:
+    LOG.info(
+        "ended after %s: %s; %s updates, %s steps, %s steps/s, clear rate %.0f%%, return %.2f, furthest %s; %s",
+        duration(result.seconds),
+        result.reason.value,
+        f"{result.num_updates:,}",
+        f"{result.num_steps:,}",
+        f"{result.num_steps / max(result.seconds, 1e-9):,.0f}",
+        100 * result.clear_rate,
+        result.avg_return,
+        f"{result.furthest:,.0f}",
+        f"go on with --resume {result.checkpoint}" if result.checkpoint else "nothing was saved",
     )

@@ -11,7 +11,9 @@ import pytest
 from mario_a3c.cache_dir import KINDS, CacheConfig, CacheDir
 from mario_a3c.cli import main as cli
 from mario_a3c.cli.main import COMMANDS, main
+from mario_a3c.cli.train import build_training_config, parse_args
 from mario_a3c.config import TrainingConfig
+from mario_a3c.config.presets import preset_config
 from mario_a3c.errors import ConfigError, ExitCode, NumericsError, StorageError
 from tests.support.cartridges import write_cartridge
 
@@ -117,20 +119,32 @@ def test_a_missing_package_is_named_with_the_remedy(
     assert "the package tyro is missing" in capsys.readouterr().err
 
 
-def test_train_writes_the_effective_config_and_says_what_is_missing(
+def test_train_writes_the_effective_config_before_anything_else(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rom = write_cartridge(tmp_path / "mine.nes")
     first, second = tmp_path / "a.json", tmp_path / "b.json"
-    flags = ["--rom", str(rom), "--allow-unknown-rom", "--cache-dir", str(tmp_path / "cache")]
-    assert exit_code_of("train", *flags, "--config-out", str(first)) == ExitCode.ENVIRONMENT
-    assert "cannot train yet" in capsys.readouterr().err
-    exit_code_of("train", "--config", str(first), "--no-allow-unknown-rom", "--config-out", str(second))
+    flags = ["--rom", str(rom), "--cache-dir", str(tmp_path / "cache"), "--save-dir", str(tmp_path / "runs")]
+    assert exit_code_of("train", *flags, "--epochs", "7", "--config-out", str(first)) == ExitCode.ENVIRONMENT
     assert "not a known dump" in capsys.readouterr().err
+    exit_code_of("train", "--config", str(first), "--minibatches", "2", "--config-out", str(second))
     before, after = json.loads(first.read_text()), json.loads(second.read_text())
-    assert before["rom"] == {"rom": str(rom), "allow_unknown_rom": True}
-    before["rom"]["allow_unknown_rom"] = False
+    assert before["rom"] == {"rom": str(rom), "allow_unknown_rom": False}
+    assert before["learner"]["epochs"] == 7
+    before["learner"]["minibatches"] = 2
     assert after == before
+
+
+def test_presets_are_where_flags_start_from(tmp_path: Path) -> None:
+    for name in ("cpu", "gpu"):
+        assert parse_args(["--preset", name]).training == preset_config(name)
+    assert parse_args(["--device", "cuda"]).training.preset == "gpu"
+    assert parse_args(["--preset", "gpu", "--device", "cpu", "--num-envs", "3"]).training.vector_env.num_envs == 3
+    path = tmp_path / "run.json"
+    path.write_text('{"preset": "gpu", "learner": {"epochs": 9}}')
+    from_file = parse_args(["--config", str(path)]).training
+    assert from_file.vector_env == preset_config("gpu").vector_env
+    assert from_file.learner.epochs == 9
 
 
 def test_a_config_file_with_an_unknown_key_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -173,8 +187,6 @@ def test_a_path_that_nobody_means_is_refused(flag: str, value: str, capsys: pyte
 
 
 def test_the_documented_functions_turn_flags_into_a_config() -> None:
-    from mario_a3c.cli.train import build_training_config, parse_args
-
     config = build_training_config(parse_args(["--allow-unknown-rom"]))
     assert isinstance(config, TrainingConfig)
     assert config.rom.allow_unknown_rom

@@ -1,0 +1,23 @@
+"""What every collector offers, whatever threads or processes it has."""
+
+from typing import Protocol
+
+from mario_a3c.acting.actor import Weights
+from mario_a3c.experience.rollout import Rollout
+from mario_a3c.stateful import State
+
+
+class Collector(Protocol):
+    """Yields rollouts, each good until the next one is asked for."""
+
+    def next_rollout(self) -> Rollout: ...
+
+    def publish(self, weights: Weights) -> None:
+        """Weights to act with from the next rollout on that is begun."""
+        ...
+
+    def state(self) -> State: ...
+
+    def restore(self, state: State) -> None: ...
+
+    def close(self) -> None: ...

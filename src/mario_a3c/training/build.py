@@ -1,0 +1,120 @@
+"""The one place where the parts are put together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+
+from mario_a3c.acting.actor import Actor
+from mario_a3c.cache_dir import CacheDir
+from mario_a3c.collectors.clocked_envs import ClockedEnvs
+from mario_a3c.collectors.collector import Collector
+from mario_a3c.collectors.sync import SyncCollector
+from mario_a3c.config import TrainingConfig
+from mario_a3c.envs.env_batch import EnvBatch
+from mario_a3c.envs.mario_batch import MarioBatch
+from mario_a3c.experience.replay import PrioritizedReplay
+from mario_a3c.experience.rollout import RolloutShape
+from mario_a3c.learning.adaptive import AdaptiveControl
+from mario_a3c.learning.learner import Learner
+from mario_a3c.models.actor_critic import MarioActorCritic
+from mario_a3c.models.config import ModelConfig
+from mario_a3c.models.execution import Execution, choose_device, decide_execution
+from mario_a3c.training.progress import Progress
+from mario_a3c.training.stopping import StopRequest
+from mario_a3c.training.timing import Timing
+from mario_a3c.training.trainer import Parts, Trainer
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """A trainer, and what a run is described by."""
+
+    trainer: Trainer
+    execution: Execution
+    model_config: ModelConfig
+    envs: Sequence[EnvBatch]  # in groups that are stepped in turns
+
+
+def build_training(
+    config: TrainingConfig,
+    cache: CacheDir,
+    stop: StopRequest,
+    *,
+    failure_dir: Path | None = None,
+    envs: Sequence[EnvBatch] | None = None,
+) -> Training:
+    """Everything that a run consists of. `envs` are others than the game's: groups of single frames, [N, 1, H, W]."""
+    model_config = config.model.for_device(choose_device(config.execution.device).type)
+    execution = decide_execution(config.execution, model_config.backbone, cache)
+    envs = make_envs(config, cache) if envs is None else envs
+    model = make_model(config, model_config, execution, envs[0])
+    clocks = [ClockedEnvs(group, stop.abandon_if_set) for group in envs]
+    parts = assemble(config, execution, model, clocks, failure_dir)
+    parts.learner.before_minibatch = stop.abandon_if_set
+    return Training(Trainer(config.budget, parts, stop), execution, model_config, envs)
+
+
+def make_envs(config: TrainingConfig, cache: CacheDir) -> list[EnvBatch]:
+    """The game. Frames come one by one: they are stacked where they are learned from."""
+    single_frames = replace(config.vector_env.env, frame_stack=1)
+    vector_config = replace(config.vector_env, env=single_frames)
+    return [MarioBatch(vector_config, rom=config.rom, engine=config.engine, cache=cache)]
+
+
+def make_model(
+    config: TrainingConfig, model_config: ModelConfig, execution: Execution, envs: EnvBatch
+) -> MarioActorCritic:
+    """With weights that the seed decides, whatever else drew random numbers before."""
+    shape = (config.vector_env.env.frame_stack, *envs.observations.shape[2:])
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(config.vector_env.seed)
+        model = MarioActorCritic(model_config, envs.num_actions, shape)
+    return execution.prepare(model)
+
+
+def assemble(
+    config: TrainingConfig,
+    execution: Execution,
+    model: MarioActorCritic,
+    clocks: Sequence[ClockedEnvs],
+    failure_dir: Path | None,
+) -> Parts:
+    seed, total_updates = config.vector_env.seed, config.budget.num_updates
+    learner = Learner(
+        config.learner, config.returns, model, execution,
+        total_updates=total_updates, seed=seed, failure_dir=failure_dir,
+    )  # fmt: skip
+    collector, timing = make_collector(config, execution, model, clocks)
+    return Parts(
+        collector=collector,
+        learner=learner,
+        progress=Progress(config.budget.clear_window),
+        timing=timing,
+        adaptive=AdaptiveControl(config.adaptive, learner),
+        replay=make_replay(config, execution, model, clocks) if config.replay.per else None,
+    )
+
+
+def make_collector(
+    config: TrainingConfig, execution: Execution, model: MarioActorCritic, clocks: Sequence[ClockedEnvs]
+) -> tuple[Collector, Timing]:
+    # Where they take turns on a CPU, the network that learns also acts; elsewhere a copy in the precision of acting.
+    acting = model if torch.device(execution.device).type == "cpu" else execution.acting_copy(model)
+    [envs] = clocks
+    actor = Actor(acting, execution, torch.arange(envs.num_envs), seed=config.vector_env.seed)
+    frame_stack = config.vector_env.env.frame_stack
+    return SyncCollector(config.collector, envs, actor, frame_stack=frame_stack), Timing(clocks)
+
+
+def make_replay(
+    config: TrainingConfig, execution: Execution, model: MarioActorCritic, clocks: Sequence[ClockedEnvs]
+) -> PrioritizedReplay:
+    num_envs = sum(envs.num_envs for envs in clocks)
+    shape = RolloutShape(config.collector.rollout_steps, num_envs, *model.observation_shape)
+    return PrioritizedReplay(
+        config.replay, shape,
+        total_updates=config.budget.num_updates, state=model.initial_state(num_envs),
+        device=execution.device, seed=config.vector_env.seed,
+    )  # fmt: skip

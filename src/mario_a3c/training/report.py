@@ -1,0 +1,68 @@
+"""Progress lines: `[train] update 120 of 2,500 ...`."""
+
+import logging
+import time
+
+from mario_a3c.training.trainer import Trainer
+
+LOG = logging.getLogger("mario.train")
+
+
+class ReportProgress:
+    """One line every so many seconds, about the time since the last one. A `Task`."""
+
+    def __init__(self, trainer: Trainer, interval_seconds: float) -> None:
+        self._trainer, self._interval = trainer, interval_seconds
+        self._next = time.monotonic() + interval_seconds
+        self._updates, self._steps = self._counts()
+
+    def run_if_due(self) -> None:
+        if time.monotonic() >= self._next:
+            self.report()
+
+    def report(self) -> None:
+        trainer, progress = self._trainer, self._trainer.parts.progress
+        self._next = time.monotonic() + self._interval
+        shares = trainer.parts.timing.take_shares()
+        updates, steps = self._counts()
+        num_updates, num_steps = updates - self._updates, steps - self._steps
+        self._updates, self._steps = updates, steps
+        if not num_updates:
+            return
+        LOG.info(
+            "update %s of %s, %s steps, %s steps/s, clear rate %.0f%% of %d episodes, return %.2f, furthest %s, %s; %s",
+            f"{updates:,}",
+            f"{trainer.budget.num_updates:,}",
+            f"{steps:,}",
+            f"{num_steps / shares.seconds:,.0f}",
+            100 * progress.clear_rate,
+            progress.window_size,
+            progress.avg_return,
+            f"{progress.furthest:,.0f}",
+            self._eta(shares.seconds / num_updates, num_steps / shares.seconds),
+            shares,
+        )
+
+    def _eta(self, seconds_per_update: float, steps_per_second: float) -> str:
+        budget, progress = self._trainer.budget, self._trainer.parts.progress
+        seconds = [(budget.num_updates - progress.num_updates) * seconds_per_update]
+        if budget.max_steps is not None:
+            seconds.append((budget.max_steps - progress.num_steps) / max(steps_per_second, 1e-9))
+        if budget.max_seconds is not None:
+            seconds.append(self._trainer.seconds_left())
+        left = duration(max(0.0, min(seconds)))
+        return f"ETA {left}" if budget.clear_rate_to_reach is None else f"ETA {left} at most"
+
+    def _counts(self) -> tuple[int, int]:
+        progress = self._trainer.parts.progress
+        return progress.num_updates, progress.num_steps
+
+
+def duration(seconds: float) -> str:
+    """`45 s`, `3 min 20 s`, `2 h 05 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

@@ -1,0 +1,68 @@
+"""How a run is asked to stop, and why it did."""
+
+import contextlib
+import logging
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from enum import Enum
+from types import FrameType
+
+from mario_a3c.errors import ExitCode
+
+LOG = logging.getLogger("mario.train")
+
+
+class StopReason(Enum):
+    """Why a run ended; the value is what people read."""
+
+    UPDATES = "all updates are made"
+    CLEARED = "the stage is cleared reliably"
+    PLAN = "the planned updates are made, the clear rate is not reached"
+    STEPS = "--max-steps are made"
+    SECONDS = "--max-seconds are over"
+    SIGNAL = "interrupted"
+
+    @property
+    def exit_code(self) -> ExitCode:
+        return ExitCode.DONE if self in (StopReason.UPDATES, StopReason.CLEARED) else ExitCode.STOPPED
+
+
+class UpdateAbandoned(Exception):  # noqa: N818 -- nothing is wrong
+    """A running update was left because the run must stop now."""
+
+
+class StopRequest:
+    """Set by a signal, or by whoever runs the training; looked at by the loop, and by whatever takes long."""
+
+    def __init__(self) -> None:
+        self.is_set = False
+        self.can_abandon = False
+        """Whether the state before the running update was kept."""
+
+    def set(self) -> None:
+        self.is_set = True
+
+    def abandon_if_set(self) -> None:
+        """For every place where a running update could be left."""
+        if self.is_set and self.can_abandon:
+            raise UpdateAbandoned
+
+    @contextlib.contextmanager
+    def on_signals(self) -> Iterator[None]:
+        """Ctrl-C and SIGTERM set it; a second Ctrl-C ends the process at once. Outside the main thread: nothing."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self._handle) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _handle(self, number: int, _: FrameType | None) -> None:
+        if self.is_set and number == signal.SIGINT:
+            os._exit(ExitCode.INTERRUPTED)  # files are replaced whole: there is nothing to clean up
+        self.set()
