@@ -1,5 +1,6 @@
 """The one place where the parts are put together."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,10 +11,12 @@ from mario_a3c.acting.actor import Actor
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.collectors.clocked_envs import ClockedEnvs
 from mario_a3c.collectors.collector import Collector
+from mario_a3c.collectors.overlapped import OverlappedCollector
 from mario_a3c.collectors.sync import SyncCollector
 from mario_a3c.config import TrainingConfig
 from mario_a3c.envs.env_batch import EnvBatch
 from mario_a3c.envs.mario_batch import MarioBatch
+from mario_a3c.errors import ConfigError
 from mario_a3c.experience.replay import PrioritizedReplay
 from mario_a3c.experience.rollout import RolloutShape
 from mario_a3c.learning.adaptive import AdaptiveControl
@@ -50,17 +53,36 @@ def build_training(
     execution = decide_execution(config.execution, model_config.backbone, cache)
     envs = make_envs(config, cache) if envs is None else envs
     model = make_model(config, model_config, execution, envs[0])
-    clocks = [ClockedEnvs(group, stop.abandon_if_set) for group in envs]
-    parts = assemble(config, execution, model, clocks, failure_dir)
+    parts = assemble(config, execution, model, envs, stop, failure_dir)
     parts.learner.before_minibatch = stop.abandon_if_set
     return Training(Trainer(config.budget, parts, stop), execution, model_config, envs)
 
 
 def make_envs(config: TrainingConfig, cache: CacheDir) -> list[EnvBatch]:
     """The game. Frames come one by one: they are stacked where they are learned from."""
-    single_frames = replace(config.vector_env.env, frame_stack=1)
-    vector_config = replace(config.vector_env, env=single_frames)
-    return [MarioBatch(vector_config, rom=config.rom, engine=config.engine, cache=cache)]
+    vector_env = config.vector_env
+    sizes = group_sizes(config)
+    num_threads = max(1, (vector_env.num_threads or _num_cores()) // len(sizes))
+    return [
+        MarioBatch(
+            replace(vector_env, num_envs=size, num_threads=num_threads, env=replace(vector_env.env, frame_stack=1)),
+            rom=config.rom,
+            engine=config.engine,
+            cache=cache,
+            first_env=sum(sizes[:group]),
+        )
+        for group, size in enumerate(sizes)
+    ]
+
+
+def group_sizes(config: TrainingConfig) -> list[int]:
+    """How many environments each group has: one group where collecting and learning take turns."""
+    num_envs, num_groups = config.vector_env.num_envs, config.collector.env_groups
+    if not config.collector.overlap_collect:
+        return [num_envs]
+    if num_groups > num_envs:
+        raise ConfigError(f"--env-groups {num_groups} of --num-envs {num_envs} would leave a group empty")
+    return [num_envs // num_groups + (group < num_envs % num_groups) for group in range(num_groups)]
 
 
 def make_model(
@@ -78,43 +100,51 @@ def assemble(
     config: TrainingConfig,
     execution: Execution,
     model: MarioActorCritic,
-    clocks: Sequence[ClockedEnvs],
+    envs: Sequence[EnvBatch],
+    stop: StopRequest,
     failure_dir: Path | None,
 ) -> Parts:
-    seed, total_updates = config.vector_env.seed, config.budget.num_updates
     learner = Learner(
         config.learner, config.returns, model, execution,
-        total_updates=total_updates, seed=seed, failure_dir=failure_dir,
+        total_updates=config.budget.num_updates, seed=config.vector_env.seed, failure_dir=failure_dir,
     )  # fmt: skip
-    collector, timing = make_collector(config, execution, model, clocks)
+    collector, timing = make_collector(config, execution, model, envs, stop)
     return Parts(
         collector=collector,
         learner=learner,
         progress=Progress(config.budget.clear_window),
         timing=timing,
         adaptive=AdaptiveControl(config.adaptive, learner),
-        replay=make_replay(config, execution, model, clocks) if config.replay.per else None,
+        replay=make_replay(config, execution, model) if config.replay.per else None,
+        can_abandon=not config.collector.overlap_collect,
     )
 
 
 def make_collector(
-    config: TrainingConfig, execution: Execution, model: MarioActorCritic, clocks: Sequence[ClockedEnvs]
+    config: TrainingConfig, execution: Execution, model: MarioActorCritic, envs: Sequence[EnvBatch], stop: StopRequest
 ) -> tuple[Collector, Timing]:
+    frame_stack, seed = config.vector_env.env.frame_stack, config.vector_env.seed
+    is_shared = torch.device(execution.device).type == "cpu" and not config.collector.overlap_collect
     # Where they take turns on a CPU, the network that learns also acts; elsewhere a copy in the precision of acting.
-    acting = model if torch.device(execution.device).type == "cpu" else execution.acting_copy(model)
-    [envs] = clocks
-    actor = Actor(acting, execution, torch.arange(envs.num_envs), seed=config.vector_env.seed)
-    frame_stack = config.vector_env.env.frame_stack
-    return SyncCollector(config.collector, envs, actor, frame_stack=frame_stack), Timing(clocks)
+    acting = model if is_shared else execution.acting_copy(model)
+    streams = torch.arange(config.vector_env.num_envs).split([group.num_envs for group in envs])
+    actors = [Actor(acting, execution, each, seed=seed) for each in streams]
+    if config.collector.overlap_collect:
+        overlapped = OverlappedCollector(config.collector, envs, actors, frame_stack=frame_stack)
+        return overlapped, Timing(overlapped.clocks, overlapped.busy_seconds)
+    clocked = ClockedEnvs(envs[0], stop.abandon_if_set)
+    return SyncCollector(config.collector, clocked, actors[0], frame_stack=frame_stack), Timing([clocked])
 
 
-def make_replay(
-    config: TrainingConfig, execution: Execution, model: MarioActorCritic, clocks: Sequence[ClockedEnvs]
-) -> PrioritizedReplay:
-    num_envs = sum(envs.num_envs for envs in clocks)
+def make_replay(config: TrainingConfig, execution: Execution, model: MarioActorCritic) -> PrioritizedReplay:
+    num_envs = config.vector_env.num_envs
     shape = RolloutShape(config.collector.rollout_steps, num_envs, *model.observation_shape)
     return PrioritizedReplay(
         config.replay, shape,
         total_updates=config.budget.num_updates, state=model.initial_state(num_envs),
         device=execution.device, seed=config.vector_env.seed,
     )  # fmt: skip
+
+
+def _num_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

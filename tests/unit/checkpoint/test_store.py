@@ -56,7 +56,7 @@ def test_the_json_beside_it_names_size_and_digest(tmp_path: Path) -> None:
 
 
 def test_what_no_checkpoint_can_hold_is_named(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="learner.model is a set"):
+    with pytest.raises(TypeError, match=r"learner\.model is a set"):
         save_checkpoint(tmp_path / "a.pt", {"learner": {"model": {1}}}, {})
     assert not list(tmp_path.iterdir())
 

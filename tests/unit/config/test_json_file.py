@@ -120,5 +120,5 @@ def test_options_left_out_are_those_of_the_base() -> None:
     base = preset_config("gpu")
     config = from_json(TrainingConfig, '{"learner": {"epochs": 7}}', base)
     assert config == dataclasses.replace(base, learner=dataclasses.replace(base.learner, epochs=7))
-    with pytest.raises(ConfigError, match="unknown key 'learner.epoch'"):
+    with pytest.raises(ConfigError, match=r"unknown key 'learner\.epoch'"):
         from_json(TrainingConfig, '{"learner": {"epoch": 7}}', base)
