@@ -47,7 +47,7 @@ class OverlappedCollector:
         self._device = actors[0].device
         self._buffer = self._make_buffer(config.rollout_steps, frame_stack)
         self._threads = ThreadPoolExecutor(len(groups), thread_name_prefix="mario-collect")
-        self._cuda_streams = [torch.cuda.Stream(self._device) for _ in groups] if self._device.type == "cuda" else []
+        self._cuda_streams = [make_stream(self._device) for _ in groups] if self._device.type == "cuda" else []
         self._busy = [0.0] * len(groups)
         self._published: Weights | None = None
         self._running: list[Future[Episodes]] = []
@@ -141,3 +141,7 @@ class OverlappedCollector:
     def _raise_if_closed(self) -> None:
         if self._is_closed:
             raise RuntimeError("the collector is closed")
+
+
+def make_stream(device: torch.device) -> torch.cuda.Stream:
+    return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]

@@ -1,5 +1,6 @@
 """The one place where the parts are put together."""
 
+import itertools
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -127,7 +128,8 @@ def make_collector(
     is_shared = torch.device(execution.device).type == "cpu" and not config.collector.overlap_collect
     # Where they take turns on a CPU, the network that learns also acts; elsewhere a copy in the precision of acting.
     acting = model if is_shared else execution.acting_copy(model)
-    streams = torch.arange(config.vector_env.num_envs).split([group.num_envs for group in envs])
+    ends = list(itertools.accumulate(group.num_envs for group in envs))
+    streams = torch.arange(ends[-1]).tensor_split(ends[:-1])
     actors = [Actor(acting, execution, each, seed=seed) for each in streams]
     if config.collector.overlap_collect:
         overlapped = OverlappedCollector(config.collector, envs, actors, frame_stack=frame_stack)

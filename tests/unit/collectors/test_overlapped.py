@@ -24,7 +24,7 @@ def make_overlapped(*, num_groups: int = 2, seed: int = 0) -> OverlappedCollecto
     size = NUM_ENVS // num_groups
     groups = [Corridor(size, length=2, frame_stack=1, seed=group * size) for group in range(num_groups)]
     acting = CPU.acting_copy(make_network(3, recurrent_type="gru", frame_stack=FRAME_STACK))
-    actors = [Actor(acting, CPU, each, seed=seed) for each in torch.arange(NUM_ENVS).split(size)]
+    actors = [Actor(acting, CPU, each, seed=seed) for each in torch.arange(NUM_ENVS).tensor_split(num_groups)]
     return OverlappedCollector(CollectorConfig(rollout_steps=NUM_STEPS), groups, actors, frame_stack=FRAME_STACK)
 
 
@@ -96,7 +96,7 @@ def test_what_fails_in_a_thread_is_raised_with_its_own_traceback() -> None:
     def fail(*_: Any) -> None:
         raise ZeroDivisionError("in the second group")
 
-    collector.clocks[1].envs.step = fail  # type: ignore[method-assign]
+    collector.clocks[1].envs.step = fail  # type: ignore[method-assign, assignment]
     collector.next_rollout()  # was begun before
     with pytest.raises(ZeroDivisionError, match="in the second group") as caught:
         collector.next_rollout()
@@ -115,7 +115,7 @@ def test_closing_does_not_wait_for_the_rollout_and_leaves_no_thread() -> None:
         real(*arguments)
 
     collector._wait()
-    collector.clocks[0].envs.step = slow  # type: ignore[method-assign]
+    collector.clocks[0].envs.step = slow  # type: ignore[method-assign, assignment]
     collector.next_rollout()
     started = time.monotonic()
     collector.close()

@@ -3,6 +3,10 @@
 import json
 import logging
 import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +44,11 @@ def test_a_run_ends_when_the_stage_is_cleared_reliably(tmp_path: Path) -> None:
 
 
 def test_explicit_updates_are_obeyed_to_the_end(tmp_path: Path) -> None:
-    result = run_training(corridor_config(tmp_path, total_updates=120))
-    assert (result.reason, result.num_updates) == (StopReason.UPDATES, 120)
-    assert result.clear_rate > 0.95  # long before
-    assert result.num_steps == 120 * 16 * NUM_ENVS
+    easily = {"clear_window": 1, "planned_updates": 12}
+    assert run_training(corridor_config(tmp_path / "first", **easily)).reason is StopReason.CLEARED
+    result = run_training(corridor_config(tmp_path / "second", **easily, total_updates=12))
+    assert (result.reason, result.num_updates) == (StopReason.UPDATES, 12)
+    assert result.num_steps == 12 * 16 * NUM_ENVS
 
 
 def test_budgets_stop_with_a_snapshot(tmp_path: Path) -> None:
@@ -61,15 +66,15 @@ def test_two_runs_with_one_seed_are_the_same_to_the_last_bit(tmp_path: Path, ove
     collector = CollectorConfig(rollout_steps=16, overlap_collect=overlap)
     digests = []
     for name in ("a", "b"):
-        run_training(corridor_config(tmp_path / name, collector=collector, total_updates=12))
+        run_training(corridor_config(tmp_path / name, collector=collector, total_updates=6))
         digests.append(digest_of(saved_state(tmp_path / name)))
     assert digests[0] == digests[1]
 
 
 def test_twenty_and_twenty_updates_are_forty(tmp_path: Path) -> None:
-    whole = corridor_config(tmp_path / "whole", total_updates=40)
-    run_training(whole)
-    config = corridor_config(tmp_path / "parts", total_updates=40, max_steps=20 * 16 * NUM_ENVS)
+    short = CollectorConfig(rollout_steps=6)
+    run_training(corridor_config(tmp_path / "whole", collector=short, total_updates=40))
+    config = corridor_config(tmp_path / "parts", collector=short, total_updates=40, max_steps=20 * 6 * NUM_ENVS)
     assert run_training(config).num_updates == 20
     half = digest_of(saved_state(tmp_path / "parts"))
     assert run_training(resumed(config)).num_updates == 40
@@ -107,6 +112,44 @@ def test_an_abandoned_update_leaves_no_trace(tmp_path: Path, num_calls: int, mon
         assert digest_of(saved_state(tmp_path / "parts")) == digest_of(saved_state(tmp_path / "whole"))
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_with_a_snapshot_and_the_handlers_are_put_back(
+    tmp_path: Path, number: signal.Signals, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = signal.getsignal(number)
+    request = StopRequest()
+    real = request.abandon_if_set
+    calls: list[None] = []
+
+    def kill_after_three_updates() -> None:
+        calls.append(None)
+        if len(calls) == 3 * 20:
+            os.kill(os.getpid(), number)
+        real()
+
+    request.abandon_if_set = kill_after_three_updates  # type: ignore[method-assign]
+    with caplog.at_level(logging.WARNING, "mario.train"):
+        result = run_training(corridor_config(tmp_path), stop=request)
+    assert (result.reason, result.reason.exit_code) == (StopReason.SIGNAL, 75)
+    assert load_checkpoint(result.checkpoint or Path()).metadata["update"] == result.num_updates == 3
+    assert "interrupted" in caplog.text
+    assert signal.getsignal(number) is before
+
+
+def test_a_second_interrupt_ends_the_process_at_once() -> None:
+    program = (
+        "import os, signal, time\n"
+        "from mario_a3c.training.stopping import StopRequest\n"
+        "stop = StopRequest()\n"
+        "with stop.on_signals():\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    assert stop.is_set\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    time.sleep(60)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program], timeout=30, check=False).returncode == 130
+
+
 def test_the_folder_says_what_a_run_is_and_the_flat_path_leads_to_it(tmp_path: Path) -> None:
     config = corridor_config(tmp_path, total_updates=2)
     run_training(config)
@@ -125,8 +168,7 @@ def test_a_run_is_never_silently_continued_or_begun_anew(tmp_path: Path) -> None
     run_training(config)
     with pytest.raises(ConfigError, match=r"--resume latest --run-name corridor.*--fresh"):
         run_training(config)
-    fresh = corridor_config(tmp_path, total_updates=1)
-    fresh = type(fresh)(**{**_fields(fresh), "run": type(fresh.run)(**{**_fields(fresh.run), "fresh": True})})
+    fresh = replace(config, run=replace(config.run, fresh=True))
     run_training(fresh)
     runs = [path for path in (tmp_path / "runs").iterdir() if path.is_dir()]
     assert len(runs) == 2
@@ -137,14 +179,10 @@ def test_a_run_is_never_silently_continued_or_begun_anew(tmp_path: Path) -> None
         run_training(resumed(corridor_config(tmp_path / "elsewhere")))
 
 
-def _fields(config: Any) -> dict[str, Any]:
-    return {name: getattr(config, name) for name in config.__slots__}
-
-
 def test_old_checkpoints_are_removed_and_nothing_is_saved_twice(tmp_path: Path) -> None:
     config = corridor_config(tmp_path, total_updates=6)
-    often = type(config.run)(**{**_fields(config.run), "save_interval": 1e-9, "keep_checkpoints": 2})
-    run_training(type(config)(**{**_fields(config), "run": often}))
+    often = replace(config.run, save_interval=1e-9, keep_checkpoints=2)
+    run_training(replace(config, run=often))
     names = sorted(path.name for path in (tmp_path / "runs" / "corridor").glob("*_0*"))
     assert names == [f"a3c_world1_stage1_000000{n}.{kind}" for n in (5, 6) for kind in ("json", "pt")]
 
@@ -164,4 +202,4 @@ def test_the_target_applies_where_no_number_of_updates_was_given() -> None:
     assert BudgetConfig(total_updates=5, target_clear_rate=0.5).clear_rate_to_reach == 0.5
     for wrong in ({"total_updates": 0}, {"max_seconds": 0.0}, {"target_clear_rate": 1.5}, {"clear_window": 0}):
         with pytest.raises(ConfigError, match="--"):
-            BudgetConfig(**wrong)  # type: ignore[arg-type]
+            BudgetConfig(**wrong)
