@@ -13,8 +13,11 @@ class BenchConfig:
 
     rounds: int = option(3, "how often each thing is measured")
     autotune: bool = option(False, "model: also let libraries search for their fastest kernels, which takes minutes")
+    seconds: float = option(60.0, "train: how long each way is measured, with its warm-up")
     json: Path | None = option(None, "write the result to this file, too")
 
     def __post_init__(self) -> None:
         if self.rounds < 1:
             raise ConfigError(f"--rounds must be at least 1, got {self.rounds}")
+        if self.seconds <= 0:
+            raise ConfigError(f"--seconds must be above 0, got {self.seconds}")

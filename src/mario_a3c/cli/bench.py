@@ -1,4 +1,4 @@
-"""`mario bench console|env|model`: how fast the parts are on this machine."""
+"""`mario bench console|env|model|train`: how fast the parts are on this machine."""
 
 import dataclasses
 import json
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from mario_a3c.bench.config import BenchConfig
 from mario_a3c.cache_dir import CacheConfig, CacheDir
+from mario_a3c.config import TrainingConfig
 from mario_a3c.config.command_line import parse_command
 from mario_a3c.durable_file import write_durably
 from mario_a3c.errors import ExitCode
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from mario_a3c.bench.console import ConsoleBench
     from mario_a3c.bench.env import EnvBench, EnvSpeed
     from mario_a3c.bench.model import ModelBench
+    from mario_a3c.bench.training import TrainingBench
 
-Subject = Literal["console", "env", "model"]
+Subject = Literal["console", "env", "model", "train"]
 
 _NUM_REFERENCES = 2
 # What ratios are taken of: the emulator that people have used for this game.
@@ -30,7 +32,7 @@ _YARDSTICK = "nes-py"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Arguments:
-    """Measure the console or the environments beside those of others, where they are installed, or the networks."""
+    """Measure the console or the environments, beside those of others that are installed, the networks, or training."""
 
     subject: Subject = option("console", "what to measure", positional=True)
     bench: BenchConfig = section(BenchConfig)
@@ -121,12 +123,34 @@ def measure_model(arguments: Arguments, cache: CacheDir) -> "ModelBench":
     return result
 
 
+def measure_training(arguments: Arguments, cache: CacheDir) -> "TrainingBench":
+    from mario_a3c.bench.training import bench_training
+
+    base = TrainingConfig(
+        execution=arguments.execution, engine=arguments.engine, rom=arguments.rom, cache=arguments.cache
+    )
+    result = bench_training(base, cache, seconds=arguments.bench.seconds)
+    print(f"{result.device}; {result.machine}, {result.num_cores} cores; torch {result.torch}\n")
+    print(
+        "| training | mode | network | environments x steps | passes | steps/s | consoles, acting, learning, waiting |"
+    )
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for speed in result.speeds:
+        shares = ", ".join(f"{each:.0%}" for each in (speed.consoles, speed.acting, speed.learning, speed.waiting))
+        print(
+            f"| {speed.name} | {speed.mode} | {speed.backbone} | {speed.num_envs} x {speed.rollout_steps} "
+            f"| {speed.epochs} | {speed.steps_per_second:,.0f} | {shares} |"
+        )
+    return result
+
+
 def _print_machine(result: "ConsoleBench | EnvBench") -> None:
     print(f"{result.machine}, {result.num_cores} cores, Python {result.python}\n{result.rom}\n")
 
 
-_MEASURE: dict[Subject, Callable[[Arguments, CacheDir], "ConsoleBench | EnvBench | ModelBench"]] = {
+_MEASURE: dict[Subject, Callable[[Arguments, CacheDir], "ConsoleBench | EnvBench | ModelBench | TrainingBench"]] = {
     "console": measure_console,
     "env": measure_envs,
     "model": measure_model,
+    "train": measure_training,
 }

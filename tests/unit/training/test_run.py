@@ -44,7 +44,7 @@ def test_a_run_ends_when_the_stage_is_cleared_reliably(tmp_path: Path) -> None:
 
 
 def test_explicit_updates_are_obeyed_to_the_end(tmp_path: Path) -> None:
-    easily = {"clear_window": 1, "planned_updates": 12}
+    easily: dict[str, Any] = {"clear_window": 1, "planned_updates": 12}
     assert run_training(corridor_config(tmp_path / "first", **easily)).reason is StopReason.CLEARED
     result = run_training(corridor_config(tmp_path / "second", **easily, total_updates=12))
     assert (result.reason, result.num_updates) == (StopReason.UPDATES, 12)
