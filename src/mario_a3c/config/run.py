@@ -66,6 +66,7 @@ class RunConfig:
     fresh: bool = option(False, "begin anew in a folder that holds a run; the old one is moved aside")
     save_interval: float = option(120.0, "seconds between checkpoints; one more is written at the end")
     keep_checkpoints: int = option(3, "numbered checkpoints kept; older ones are removed")
+    auto_mem: bool = option(False, "where memory does not suffice, try something smaller and say what (or AUTO_MEM=1)")
     log_interval: float = option(5.0, "seconds between progress lines")
 
     def __post_init__(self) -> None:

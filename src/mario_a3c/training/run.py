@@ -23,6 +23,7 @@ from mario_a3c.envs.mario_batch import MarioBatch
 from mario_a3c.errors import ConfigError
 from mario_a3c.run_dir import RunDir, default_run_name
 from mario_a3c.training.build import Training, build_training
+from mario_a3c.training.fitting import fit_memory, is_wanted
 from mario_a3c.training.report import ReportProgress, duration
 from mario_a3c.training.snapshots import SaveCheckpoints
 from mario_a3c.training.stopping import StopReason, StopRequest
@@ -53,6 +54,8 @@ def run_training(config: TrainingConfig, *, stop: StopRequest | None = None) -> 
     names = names_of(config)
     resumed, run_dir = open_run(config, names)
     with run_dir.locked(), stop.on_signals():
+        if is_wanted(config):
+            config = fit_memory(config, lambda smaller: attempt_update(smaller, cache))
         training = build_training(config, cache, stop, failure_dir=run_dir.path)
         try:
             if resumed is not None:
@@ -60,6 +63,15 @@ def run_training(config: TrainingConfig, *, stop: StopRequest | None = None) -> 
             return train(config, training, run_dir, names)
         finally:
             training.trainer.parts.close()
+
+
+def attempt_update(config: TrainingConfig, cache: CacheDir) -> None:
+    """Builds everything, and makes one update with it."""
+    trainer = build_training(config, cache, StopRequest()).trainer
+    try:
+        trainer.make_update()
+    finally:
+        trainer.parts.close()
 
 
 def names_of(config: TrainingConfig) -> CheckpointNames:
