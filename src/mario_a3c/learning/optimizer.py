@@ -49,5 +49,12 @@ class GuardedAdamW:
         for name, parameter in self._named.items():
             if name in state["step"]:
                 self._adamw.state[parameter] = {
-                    moment: state[moment][name].to(parameter.device, torch.float32, copy=True) for moment in _MOMENTS
+                    moment: _laid_out_like(parameter, state[moment][name]) for moment in _MOMENTS
                 }
+
+
+def _laid_out_like(parameter: Tensor, saved: Tensor) -> Tensor:
+    """A copy in float32. The fused kernel walks through memory, not through indices: layouts must agree."""
+    if saved.shape != parameter.shape:
+        return saved.to(parameter.device, torch.float32, copy=True)  # the count of steps
+    return torch.empty_like(parameter, dtype=torch.float32).copy_(saved)
