@@ -1,0 +1,111 @@
+"""Training on the game itself: it can be stopped at any moment, and is the same again whatever steps the consoles."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mario_a3c.cache_dir import CacheConfig
+from mario_a3c.checkpoint.store import load_checkpoint
+from mario_a3c.collectors.config import CollectorConfig
+from mario_a3c.config import TrainingConfig
+from mario_a3c.config.run import BudgetConfig, RunConfig
+from mario_a3c.envs.config import MarioVectorEnvConfig
+from mario_a3c.learning.config import LearnerConfig
+from mario_a3c.models.config import ExecutionConfig
+from mario_a3c.native.config import EngineConfig, RomConfig
+from mario_a3c.training.run import run_training
+from mario_a3c.training.stopping import StopReason, StopRequest
+from tests.support.runs import digest_of
+
+pytestmark = pytest.mark.slow
+
+
+def small_config(folder: Path, rom: Path, *, num_threads: int = 1, overlap: bool = False, **budget: Any) -> Any:
+    return TrainingConfig(
+        budget=BudgetConfig(**budget),
+        run=RunConfig(save_dir=folder, run_name="small"),
+        vector_env=MarioVectorEnvConfig(num_envs=6, num_threads=num_threads),
+        collector=CollectorConfig(rollout_steps=8, overlap_collect=overlap),
+        execution=ExecutionConfig(device="cpu"),
+        learner=LearnerConfig(epochs=2, minibatches=2),
+        engine=EngineConfig(engine="interpreter"),
+        rom=RomConfig(rom=rom),
+        cache=CacheConfig(cache_dir=folder / "cache"),
+    )
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+def test_the_consoles_threads_do_not_change_a_run(tmp_path: Path, game_rom: Path, overlap: bool) -> None:
+    digests = set()
+    for num_threads in (1, 2, 4):
+        folder = tmp_path / str(num_threads)
+        result = run_training(small_config(folder, game_rom, num_threads=num_threads, overlap=overlap, total_updates=4))
+        assert result.checkpoint is not None
+        digests.add(digest_of(load_checkpoint(result.checkpoint).state))
+    assert len(digests) == 1
+
+
+def test_a_run_of_the_game_goes_on_to_the_last_bit(tmp_path: Path, game_rom: Path) -> None:
+    whole = run_training(small_config(tmp_path / "whole", game_rom, total_updates=6))
+    config = small_config(tmp_path / "parts", game_rom, total_updates=6, max_steps=3 * 6 * 8)
+    assert run_training(config).reason is StopReason.STEPS
+    resumed = small_config(tmp_path / "parts", game_rom, total_updates=6)
+    object.__setattr__(resumed.run, "resume", "latest")
+    parts = run_training(resumed)
+    assert parts.checkpoint is not None
+    assert whole.checkpoint is not None
+    states = [load_checkpoint(path).state for path in (whole.checkpoint, parts.checkpoint)]
+    assert digest_of(states[0]) == digest_of(states[1])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_command_stops_within_seconds_and_resumes_without_flags(
+    tmp_path: Path, game_rom: Path, number: signal.Signals
+) -> None:
+    where = ["--save-dir", str(tmp_path / "runs"), "--cache-dir", str(tmp_path / "cache")]
+    flags = ["--rom", str(game_rom), "--engine", "interpreter", "--num-envs", "8", "--log-interval", "0", *where]
+    command = [sys.executable, "-m", "mario_a3c", "train"]
+    with subprocess.Popen([*command, "--device", "cpu", *flags], stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        next(line for line in process.stderr if line.startswith("[train] update 1 "))
+        process.send_signal(number)
+        sent = time.monotonic()
+        rest = process.stderr.read()
+        assert process.wait(timeout=60) == 75, rest
+    assert time.monotonic() - sent < 5 * slowness()
+    assert "[train][warn] interrupted" in rest
+    described = json.loads((tmp_path / "runs" / "a3c_world1_stage1_latest.json").read_text())
+    again = [*command, "--resume", "latest", *where, "--total-updates", str(described["update"] + 1)]
+    done = subprocess.run(again, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert f"goes on from update {described['update']}" in done.stderr
+    assert "8 environments" in done.stderr
+
+
+def slowness() -> float:
+    """How many others want the same core: tests run on machines that have other work."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
+@pytest.mark.soak
+def test_fifty_starts_and_stops_leave_nothing_behind(tmp_path: Path, game_rom: Path) -> None:
+    moments = random.Random(0)
+    run_training(small_config(tmp_path / "first", game_rom, total_updates=1))
+    threads, files = threading.active_count(), len(os.listdir("/proc/self/fd"))
+    for index in range(50):
+        stop = StopRequest()
+        timer = threading.Timer(moments.uniform(0.0, 1.5), stop.set)
+        timer.start()
+        run_training(small_config(tmp_path / str(index), game_rom, overlap=bool(index % 2)), stop=stop)
+        timer.join()
+    assert threading.active_count() <= threads
+    assert len(os.listdir("/proc/self/fd")) <= files
