@@ -12,7 +12,7 @@ from mario_a3c.models.config import ModelConfig
 def preset_config(name: PresetName) -> TrainingConfig:
     """Everything that a preset says; what it leaves open has the defaults of the components."""
     if name == "cpu":
-        return _for_one_stage("cpu", num_envs=32, planned_updates=2500, minibatches=8)
+        return _for_one_stage("cpu", num_envs=16, planned_updates=4000, minibatches=4)
     if name == "gpu":
         return _for_one_stage("gpu", num_envs=512, planned_updates=250, minibatches=8)
     raise ConfigError(f"--preset {name} is decided by the device first: cpu or gpu")
