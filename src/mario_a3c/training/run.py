@@ -181,6 +181,8 @@ def announce(config: TrainingConfig, training: Training, run_dir: RunDir) -> Non
     )  # fmt: skip
     goal = "" if rate is None else f"until {rate:.0%} of the last {budget.clear_window} episodes reach the flag, "
     LOG.info("%sat most %s updates; the run is in %s", goal, f"{budget.num_updates:,}", run_dir.path)
+    if execution.compilation != "none":
+        LOG.info("the network is compiled first, which takes up to a minute")
 
 
 def conclude(result: TrainingResult) -> None:
