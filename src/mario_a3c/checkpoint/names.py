@@ -41,8 +41,9 @@ class CheckpointNames:
 
     def to_resume(self, resume: str, save_dir: Path, run_name: str | None) -> Path:
         """The file that `--resume` means, with every link followed."""
-        folder = save_dir if run_name is None else save_dir / run_name
-        path = self.latest(folder) if resume == LATEST else Path(resume).expanduser()
+        path = Path(resume).expanduser()
+        if resume == LATEST:
+            path = self.latest(save_dir) if run_name is None else _only_latest(save_dir / run_name, self)
         if not path.is_file():
             there = sorted(each.parent.name for each in save_dir.glob("*/a3c_*_latest.pt"))
             raise CheckpointError(
@@ -50,3 +51,9 @@ class CheckpointNames:
                 + (f"runs with a checkpoint in {save_dir}: {', '.join(there)}" if there else f"{save_dir} has no runs")
             )
         return path.resolve()
+
+
+def _only_latest(folder: Path, names: CheckpointNames) -> Path:
+    """A run has one: whoever names the run need not name its stage, too."""
+    found = sorted(folder.glob(f"a3c_*_{LATEST}.pt"))
+    return found[0] if len(found) == 1 else names.latest(folder)

@@ -57,6 +57,8 @@ def _early_flags(argv: Sequence[str]) -> argparse.Namespace:
     early.add_argument("--save-dir", type=_optional_path)
     early.add_argument("--world", type=int, default=1)
     early.add_argument("--stage", type=int, default=1)
+    early.add_argument("--stage-span", type=int, default=1)
+    early.add_argument("--random-stage", action="store_true")
     early.add_argument("--device", default="best")
     early.add_argument("-h", "--help", action="store_true")
     for flag in ("--preset", "--resume", "--run-name"):
@@ -96,7 +98,7 @@ def _config_of_resumed(early: argparse.Namespace) -> TrainingConfig:
     from mario_a3c.checkpoint.store import load_checkpoint
 
     fallback = TrainingConfig().run
-    names = CheckpointNames(early.world, early.stage)
+    names = CheckpointNames(early.world, early.stage, is_multi=early.stage_span > 1 or early.random_stage)
     path = names.to_resume(early.resume, early.save_dir or fallback.save_dir, early.run_name)
     config = from_json(TrainingConfig, json.dumps(load_checkpoint(path).metadata["config"]))
     return dataclasses.replace(

@@ -112,6 +112,7 @@ def test_resuming_means_one_file_or_says_what_there_is(tmp_path: Path) -> None:
     link_to(NAMES.latest(tmp_path), NAMES.latest(run))
     assert NAMES.to_resume("latest", tmp_path, None) == real.resolve()
     assert NAMES.to_resume("latest", tmp_path, "first") == real.resolve()
+    assert CheckpointNames(8, 4, is_multi=True).to_resume("latest", tmp_path, "first") == real.resolve()
     assert NAMES.to_resume(str(real), tmp_path, None) == real.resolve()
     with pytest.raises(CheckpointError, match="first"):
         NAMES.to_resume("latest", tmp_path, "second")
