@@ -2,7 +2,6 @@
 
 import contextlib
 import logging
-import os
 import shutil
 import subprocess
 import time
@@ -12,6 +11,7 @@ from typing import Literal
 
 import torch
 
+from mario_a3c.bench.console import machine_name, num_cores
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.config import TrainingConfig
 from mario_a3c.config.presets import preset_config
@@ -19,7 +19,6 @@ from mario_a3c.errors import EngineError
 from mario_a3c.learning.config import LearnerConfig
 from mario_a3c.models.config import ModelConfig
 from mario_a3c.models.execution import choose_device
-from mario_a3c.models.torch_probe import cpu_model
 from mario_a3c.native.engine import obtain_engine
 from mario_a3c.native.rom import locate_rom
 from mario_a3c.training.build import build_training
@@ -75,7 +74,7 @@ def bench_training(
             LOG.info("%s, %s: %.0f s", name, mode, seconds)
             speeds.append(measure(name, in_mode(config, mode), cache, seconds=seconds, warmup_share=warmup_share))
     found = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
-    return TrainingBench(cpu_model(), os.cpu_count() or 1, found, torch.__version__, tuple(speeds))
+    return TrainingBench(machine_name(), num_cores(), found, torch.__version__, tuple(speeds))
 
 
 def compile_first(config: TrainingConfig, cache: CacheDir) -> None:
