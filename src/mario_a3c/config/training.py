@@ -8,6 +8,7 @@ from mario_a3c.cache_dir import CacheConfig
 from mario_a3c.collectors.config import CollectorConfig
 from mario_a3c.config.run import BudgetConfig, RunConfig
 from mario_a3c.envs.config import MarioVectorEnvConfig
+from mario_a3c.errors import ConfigError
 from mario_a3c.experience.config import ReplayConfig
 from mario_a3c.learning.config import AdaptiveConfig, LearnerConfig
 from mario_a3c.models.config import ExecutionConfig, ModelConfig
@@ -37,3 +38,16 @@ class TrainingConfig:
     engine: EngineConfig = section(EngineConfig)
     rom: RomConfig = section(RomConfig)
     cache: CacheConfig = section(CacheConfig)
+
+    def __post_init__(self) -> None:
+        num_envs, pieces = self.vector_env.num_envs, self.learner.minibatches * self.learner.grad_accum
+        if pieces > num_envs:
+            raise ConfigError(
+                f"--minibatches {self.learner.minibatches} of --grad-accum {self.learner.grad_accum} pieces each are "
+                f"made of whole environments, and --num-envs is {num_envs}; give it --minibatches {num_envs} or fewer"
+            )
+        if self.replay.per and self.replay.per_burn_in >= self.collector.rollout_steps:
+            raise ConfigError(
+                f"--per-burn-in {self.replay.per_burn_in} leaves nothing of --rollout-steps "
+                f"{self.collector.rollout_steps} to learn from"
+            )

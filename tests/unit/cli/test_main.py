@@ -139,12 +139,22 @@ def test_presets_are_where_flags_start_from(tmp_path: Path) -> None:
     for name in ("cpu", "gpu"):
         assert parse_args(["--preset", name]).training == preset_config(name)
     assert parse_args(["--device", "cuda"]).training.preset == "gpu"
-    assert parse_args(["--preset", "gpu", "--device", "cpu", "--num-envs", "3"]).training.vector_env.num_envs == 3
+    assert parse_args(["--preset", "gpu", "--device", "cpu", "--num-envs", "9"]).training.vector_env.num_envs == 9
     path = tmp_path / "run.json"
     path.write_text('{"preset": "gpu", "learner": {"epochs": 9}}')
     from_file = parse_args(["--config", str(path)]).training
     assert from_file.vector_env == preset_config("gpu").vector_env
     assert from_file.learner.epochs == 9
+
+
+def test_options_that_do_not_fit_each_other_are_refused_before_anything_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = tmp_path / "runs"
+    assert exit_code_of("train", "--num-envs", "2", "--save-dir", str(runs)) == ExitCode.USAGE
+    assert "--minibatches 2 or fewer" in " ".join(capsys.readouterr().err.replace("│", " ").split())
+    assert exit_code_of("train", "--per", "--per-burn-in", "64", "--save-dir", str(runs)) == ExitCode.USAGE
+    assert not runs.exists()
 
 
 def test_a_config_file_with_an_unknown_key_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
