@@ -60,6 +60,6 @@ def test_groups_share_the_environments() -> None:
 
     assert sizes(512) == [256, 256]
     assert sizes(7, env_groups=3) == [3, 2, 2]
-    with pytest.raises(ConfigError, match="--env-groups 3"):
-        sizes(2, env_groups=3)
+    with pytest.raises(ConfigError, match="--env-groups 5"):
+        sizes(4, env_groups=5)
     assert group_sizes(TrainingConfig(vector_env=MarioVectorEnvConfig(num_envs=7))) == [7]
