@@ -16,15 +16,19 @@ from mario_a3c.collectors.overlapped import OverlappedCollector
 from mario_a3c.collectors.sync import SyncCollector
 from mario_a3c.config import TrainingConfig
 from mario_a3c.envs.env_batch import EnvBatch
-from mario_a3c.envs.mario_batch import MarioBatch
+from mario_a3c.envs.mario_batch import MarioBatch, stages_to_play
+from mario_a3c.envs.progress_map import ProgressMap
 from mario_a3c.errors import ConfigError
 from mario_a3c.experience.replay import PrioritizedReplay
 from mario_a3c.experience.rollout import RolloutShape
+from mario_a3c.exploration.maps import obtain_progress_map
+from mario_a3c.exploration.task import stage_tasks
 from mario_a3c.learning.adaptive import AdaptiveControl
 from mario_a3c.learning.learner import Learner
 from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.config import ModelConfig
 from mario_a3c.models.execution import Execution, choose_device, decide_execution
+from mario_a3c.native.rom import locate_rom
 from mario_a3c.training.progress import Progress
 from mario_a3c.training.stopping import StopRequest
 from mario_a3c.training.timing import Timing
@@ -63,6 +67,7 @@ def make_envs(config: TrainingConfig, cache: CacheDir) -> list[EnvBatch]:
     """The game. Frames come one by one: they are stacked where they are learned from."""
     vector_env = config.vector_env
     sizes = group_sizes(config)
+    progress_map = make_progress_map(config, cache) if vector_env.env.progress == "map" else None
     num_threads = max(1, (vector_env.num_threads or _num_cores()) // len(sizes))
     return [
         MarioBatch(
@@ -71,9 +76,17 @@ def make_envs(config: TrainingConfig, cache: CacheDir) -> list[EnvBatch]:
             engine=config.engine,
             cache=cache,
             first_env=sum(sizes[:group]),
+            progress_map=progress_map,
         )
         for group, size in enumerate(sizes)
     ]
+
+
+def make_progress_map(config: TrainingConfig, cache: CacheDir) -> ProgressMap:
+    """Of the stages that are played: from the cache, or explored now, which takes some seconds for each."""
+    env = config.vector_env.env
+    rom = locate_rom(config.rom, cache, game=env.game, graphics=env.graphics)
+    return obtain_progress_map(stage_tasks(rom, cache, stages_to_play(env, rom), env), cache)
 
 
 def group_sizes(config: TrainingConfig) -> list[int]:
