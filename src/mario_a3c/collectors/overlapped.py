@@ -9,11 +9,15 @@ first acts with weights that are one update old when it is learned from, never m
 equal runs. The actors have weights of their own, which change only while nobody acts: there is nothing to lock.
 """
 
+import queue
+import sys
+import threading
 import time
+import traceback
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, wait
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +28,25 @@ from mario_a3c.collectors.clocked_envs import ClockedEnvs
 from mario_a3c.collectors.config import CollectorConfig
 from mario_a3c.collectors.slot_writer import SlotWriter
 from mario_a3c.envs.env_batch import EnvBatch
+from mario_a3c.errors import SetupError
 from mario_a3c.experience.rollout import TENSORS, Rollout, RolloutBuffer, RolloutShape
 from mario_a3c.stateful import State
 
 Episodes = npt.NDArray[Any]
+
+# Collected before anything is handed over: decisions are recorded as graphs in the first, and the first update, in
+# which the learner is compiled, has the device to itself. The weights are those that the threads would have had.
+_FOREGROUND_ROLLOUTS = 2
+STUCK_SECONDS = 300.0
+_CLOSING_SECONDS = 5.0
+_THREAD_NAME = "mario-collect"
+
+
+class Job(NamedTuple):
+    """A slot to fill, and where its episodes go."""
+
+    result: "Future[Episodes]"
+    slot: int
 
 
 class OverlappedCollector:
@@ -46,13 +65,20 @@ class OverlappedCollector:
         self._writers = [SlotWriter(envs, actor, frame_stack) for envs, actor in zip(self.clocks, actors, strict=True)]
         self._device = actors[0].device
         self._buffer = self._make_buffer(config.rollout_steps, frame_stack)
-        self._threads = ThreadPoolExecutor(len(groups), thread_name_prefix="mario-collect")
+        self._jobs: list[queue.SimpleQueue[Job | None]] = [queue.SimpleQueue() for _ in groups]
+        # Daemons: one that is stuck must not keep the process from ending.
+        self._threads = [
+            threading.Thread(target=self._serve, args=(group,), name=f"{_THREAD_NAME}-{group}", daemon=True)
+            for group in range(len(groups))
+        ]
+        for thread in self._threads:
+            thread.start()
         self._cuda_streams = [make_stream(self._device) for _ in groups] if self._device.type == "cuda" else []
         self._busy = [0.0] * len(groups)
         self._published: Weights | None = None
         self._running: list[Future[Episodes]] = []
         self._slot = 0
-        self._has_acted = False
+        self._num_begun = 0
 
     def next_rollout(self) -> Rollout:
         """Waits for the rollout that is being collected, and begins the next one."""
@@ -85,7 +111,9 @@ class OverlappedCollector:
     def close(self) -> None:
         """What is being collected is given up at its next step."""
         self._is_closed = True
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        for jobs, thread in zip(self._jobs, self._threads, strict=True):
+            jobs.put(None)
+            thread.join(_CLOSING_SECONDS)
         for clock in self.clocks:
             clock.close()
 
@@ -101,12 +129,28 @@ class OverlappedCollector:
                 writer.actor.load(self._published)
         for stream in self._cuda_streams:
             stream.wait_stream(torch.cuda.current_stream(self._device))
-        self._running = []
-        for group in range(len(self._writers)):
-            self._running.append(self._threads.submit(self._fill, group, self._slot))
-            if not self._has_acted:
-                self._wait()  # the first decision may be recorded as a graph, which suffers no other work on the device
-        self._has_acted = True
+        in_foreground = self._num_begun < _FOREGROUND_ROLLOUTS
+        start = self._fill_now if in_foreground else self._fill_in_thread
+        self._running = [start(group) for group in range(len(self._writers))]
+        self._num_begun += 1
+
+    def _fill_in_thread(self, group: int) -> "Future[Episodes]":
+        job = Job(Future(), self._slot)
+        self._jobs[group].put(job)
+        return job.result
+
+    def _serve(self, group: int) -> None:
+        """A thread's life."""
+        while (job := self._jobs[group].get()) is not None:
+            try:
+                job.result.set_result(self._fill(group, job.slot))
+            except BaseException as error:  # noqa: BLE001 -- whoever waits for it raises it
+                job.result.set_exception(error)
+
+    def _fill_now(self, group: int) -> "Future[Episodes]":
+        done: Future[Episodes] = Future()
+        done.set_result(self._fill(group, self._slot))
+        return done
 
     def _fill(self, group: int, slot: int) -> Episodes:
         started = time.perf_counter()
@@ -122,7 +166,7 @@ class OverlappedCollector:
         return episodes
 
     def _finish(self) -> Rollout:
-        episodes = np.concatenate([each.result() for each in self._running])
+        episodes = np.concatenate(self._wait())
         version = self._writers[0].actor.weights_version
         return self._buffer.seal(self._slot, weights_version=version, episodes=episodes)
 
@@ -134,13 +178,24 @@ class OverlappedCollector:
         tensors = {name: getattr(whole, name)[:, columns] for name in TENSORS}
         return replace(whole, **tensors, state={name: each[columns] for name, each in whole.state.items()})
 
-    def _wait(self) -> None:
-        for each in self._running:
-            each.result()
+    def _wait(self) -> list[Episodes]:
+        """What failed in a thread is raised; one that is stuck ends the run, with where it is."""
+        deadline = time.monotonic() + STUCK_SECONDS
+        while not all(each.done() for each in self._running):
+            if time.monotonic() > deadline:
+                raise SetupError(f"no rollout in {STUCK_SECONDS:.0f} s; the threads that collect are at\n{_stacks()}")
+            wait(self._running, timeout=1.0)
+        return [each.result() for each in self._running]
 
     def _raise_if_closed(self) -> None:
         if self._is_closed:
             raise RuntimeError("the collector is closed")
+
+
+def _stacks() -> str:
+    frames = sys._current_frames()
+    threads = [each for each in threading.enumerate() if each.name.startswith(_THREAD_NAME) and each.ident in frames]
+    return "\n".join(f"{each.name}:\n{''.join(traceback.format_stack(frames[each.ident or 0]))}" for each in threads)
 
 
 def make_stream(device: torch.device) -> torch.cuda.Stream:

@@ -1,6 +1,7 @@
 """How a run is asked to stop, and why it did."""
 
 import contextlib
+import faulthandler
 import logging
 import os
 import signal
@@ -12,6 +13,10 @@ from types import FrameType
 from mario_a3c.errors import ExitCode
 
 LOG = logging.getLogger("mario.train")
+
+
+# A run that is stuck somewhere does not stop by itself; one that saves a lot takes some seconds.
+_LAST_RESORT_SECONDS = 60.0
 
 
 class StopReason(Enum):
@@ -38,6 +43,7 @@ class StopRequest:
 
     def __init__(self) -> None:
         self.is_set = False
+        self._last_resort: threading.Timer | None = None
         self.can_abandon = False
         """Whether the state before the running update was kept."""
 
@@ -51,7 +57,7 @@ class StopRequest:
 
     @contextlib.contextmanager
     def on_signals(self) -> Iterator[None]:
-        """Ctrl-C and SIGTERM set it; a second Ctrl-C ends the process at once. Outside the main thread: nothing."""
+        """Ctrl-C and SIGTERM set it; a second one ends the process at once. Outside the main thread: nothing."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -59,10 +65,21 @@ class StopRequest:
         try:
             yield
         finally:
+            if self._last_resort is not None:
+                self._last_resort.cancel()
             for number, handler in before.items():
                 signal.signal(number, handler)
 
     def _handle(self, number: int, _: FrameType | None) -> None:
-        if self.is_set and number == signal.SIGINT:
+        if self.is_set:
             os._exit(ExitCode.INTERRUPTED)  # files are replaced whole: there is nothing to clean up
         self.set()
+        self._last_resort = threading.Timer(_LAST_RESORT_SECONDS, end_with_stacks)
+        self._last_resort.daemon = True
+        self._last_resort.start()
+
+
+def end_with_stacks() -> None:
+    """For a run that was asked to stop and does not: says where every thread is, and ends the process."""
+    faulthandler.dump_traceback(all_threads=True)
+    os._exit(ExitCode.INTERRUPTED)

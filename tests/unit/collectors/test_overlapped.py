@@ -9,9 +9,11 @@ import pytest
 import torch
 
 from mario_a3c.acting.actor import Actor, Weights
+from mario_a3c.collectors import overlapped
 from mario_a3c.collectors.config import CollectorConfig
 from mario_a3c.collectors.overlapped import OverlappedCollector
 from mario_a3c.collectors.sync import SyncCollector
+from mario_a3c.errors import SetupError
 from mario_a3c.experience.rollout import TENSORS, Rollout
 from tests.support.small_networks import CPU, make_network
 from tests.support.tasks import Corridor
@@ -44,10 +46,10 @@ def expect_equal(expected: Rollout, got: Rollout) -> None:
 
 @pytest.mark.parametrize("num_groups", [1, 2, 3])
 def test_with_frozen_weights_it_collects_what_taking_turns_collects(num_groups: int) -> None:
-    sync, overlapped = make_sync(), make_overlapped(num_groups=num_groups)
-    for _ in range(4):
-        expect_equal(sync.next_rollout(), overlapped.next_rollout())
-    overlapped.close()
+    sync, collector = make_sync(), make_overlapped(num_groups=num_groups)
+    for _ in range(5):
+        expect_equal(sync.next_rollout(), collector.next_rollout())
+    collector.close()
 
 
 def test_every_rollout_but_the_first_is_exactly_one_update_old() -> None:
@@ -101,6 +103,23 @@ def test_what_fails_in_a_thread_is_raised_with_its_own_traceback() -> None:
     with pytest.raises(ZeroDivisionError, match="in the second group") as caught:
         collector.next_rollout()
     assert "fail" in [entry.name for entry in caught.traceback]
+    collector.close()
+
+
+def test_a_stuck_thread_ends_the_run_and_says_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overlapped, "STUCK_SECONDS", 0.3)
+    collector = make_overlapped()
+    collector.next_rollout()
+    goes_on = threading.Event()
+
+    def hang(*_: Any) -> None:
+        goes_on.wait(30)
+
+    collector.clocks[1].envs.step = hang  # type: ignore[method-assign, assignment]
+    collector.next_rollout()
+    with pytest.raises(SetupError, match=r"mario-collect-1:[\s\S]*in hang"):
+        collector.next_rollout()
+    goes_on.set()
     collector.close()
 
 
