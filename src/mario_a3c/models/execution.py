@@ -88,8 +88,8 @@ class CudaGraph:
                 function(*self._inputs)
         torch.cuda.current_stream().wait_stream(side)
         self._graph = torch.cuda.CUDAGraph()
-        # On a stream of its own: cuBLAS has one workspace per stream, and two graphs recorded on the same one would share
-        # it; replayed at the same time they then wait for each other for ever.
+        # On a stream of its own: cuBLAS has one workspace per stream, and two graphs recorded on the same one would
+        # share it; replayed at the same time they then wait for each other for ever.
         with torch.no_grad(), torch.cuda.graph(self._graph, stream=side, capture_error_mode="thread_local"):
             self._outputs = function(*self._inputs)
 
