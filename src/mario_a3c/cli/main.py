@@ -33,7 +33,7 @@ COMMANDS = (
     Command("explore", "find a way through every stage by searching the game itself"),
     Command("replay", "play recordings again and say how they end"),
     Command("rom", "find, fetch and check the game's ROM"),
-    Command("recompile", "compile the game's program for this machine: eight times faster frames"),
+    Command("recompile", "compile the game's program for this machine: frames eleven times faster"),
     Command("doctor", "check this machine and say what each missing thing costs"),
     Command("cache", "list or clear what is kept in the cache folder"),
 )
