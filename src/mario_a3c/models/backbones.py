@@ -12,6 +12,32 @@ from mario_a3c.errors import ConfigError
 from mario_a3c.models.config import ModelConfig
 from mario_a3c.models.initialisation import orthogonal
 
+_LEAST_CHANNELS = 8
+
+
+class FirstConvolution(nn.Conv2d):
+    """A convolution over few channels. A GPU's matrix units want at least eight, so there it is computed over more,
+    with the same result.
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not x.is_cuda:
+            return super().forward(x)
+        stride = self.stride[0]
+        fits = not any(size % stride for size in (*x.shape[2:], *self.kernel_size))
+        return self.over_blocks(x) if stride > 1 and fits else self.over_zeros(x)
+
+    def over_blocks(self, x: Tensor) -> Tensor:
+        """Steps of s pixels are steps of one over blocks of s x s, whose pixels are channels."""
+        x, weight = (functional.pixel_unshuffle(each, self.stride[0]) for each in (x, self.weight))
+        return functional.conv2d(x, weight, self.bias)
+
+    def over_zeros(self, x: Tensor) -> Tensor:
+        """More channels, without anything in them."""
+        missing = (0, 0, 0, 0, 0, -self.in_channels % _LEAST_CHANNELS)
+        x, weight = (functional.pad(each, missing) for each in (x, self.weight))
+        return functional.conv2d(x, weight, self.bias, self.stride, self.padding)
+
 
 class ResidualBlock(nn.Module):
     """x + conv(relu(conv(relu(x)))), as in IMPALA (Espeholt et al. 2018, figure 3)."""
@@ -33,7 +59,8 @@ class ImpalaBlock(nn.Module):
 
     def __init__(self, in_channels: int, channels: int, num_residual_blocks: int, layer_norm: bool) -> None:
         super().__init__()
-        self.conv = nn.Conv2d(in_channels, channels, 3, padding=1)
+        convolution = nn.Conv2d if in_channels >= _LEAST_CHANNELS else FirstConvolution
+        self.conv = convolution(in_channels, channels, 3, padding=1)
         self.residual = nn.Sequential(*(ResidualBlock(channels, layer_norm) for _ in range(num_residual_blocks)))
 
     def forward(self, x: Tensor) -> Tensor:
@@ -91,7 +118,7 @@ def nature_convolutions(config: ModelConfig, in_channels: int) -> nn.Sequential:
         return orthogonal(nn.Conv2d(channels_before, channels, size, stride), gain=2**0.5)
 
     return nn.Sequential(
-        convolution(in_channels, 32, 8, stride=4),
+        orthogonal(FirstConvolution(in_channels, 32, 8, stride=4), gain=2**0.5),
         normalisation(32, config.layer_norm),
         nn.ReLU(),
         convolution(32, 64, 4, stride=2),

@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from mario_a3c.errors import ConfigError
-from mario_a3c.models.backbones import Backbone, ImpalaBlock
+from mario_a3c.models.backbones import Backbone, FirstConvolution, ImpalaBlock
 from mario_a3c.models.config import ModelConfig
 
 SHAPE = (4, 36, 36)
@@ -62,3 +62,13 @@ def test_widths_and_depth_are_configurable() -> None:
 def test_pictures_too_small_for_the_backbone_are_refused() -> None:
     with pytest.raises(ConfigError, match="20x20 are too small"):
         Backbone(ModelConfig(backbone="nature"), (4, 20, 20))
+
+
+@pytest.mark.parametrize(("size", "stride", "padding", "channels"), [(8, 4, 0, 4), (3, 1, 1, 4), (4, 2, 0, 1)])
+def test_more_channels_change_nothing(size: int, stride: int, padding: int, channels: int) -> None:
+    convolution = FirstConvolution(channels, 6, size, stride, padding).double()
+    pictures = torch.rand(2, channels, 16, 20, dtype=torch.float64)
+    expected = nn.Conv2d.forward(convolution, pictures)
+    torch.testing.assert_close(convolution.over_zeros(pictures), expected)
+    if stride > 1:
+        torch.testing.assert_close(convolution.over_blocks(pictures), expected)
