@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -27,9 +27,10 @@ from mario_a3c.experience.rollout import Rollout
 from mario_a3c.experience.sample import ReplaySample
 from mario_a3c.learning.config import LearnerConfig
 from mario_a3c.learning.optimizer import GuardedAdamW
+from mario_a3c.learning.recorded import RecordedSteps
 from mario_a3c.learning.recovery import Recovery
 from mario_a3c.learning.schedules import Annealing, CosineWithWarmup
-from mario_a3c.learning.stats import Tally, UpdateStats
+from mario_a3c.learning.stats import STEP_NUMBERS, Tally, UpdateStats
 from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.averaged_weights import AveragedWeights
 from mario_a3c.models.execution import Execution
@@ -39,6 +40,7 @@ from mario_a3c.stateful import State, check_fit
 LOG = logging.getLogger("mario.learning")
 
 _LEAST_DEVIATION = 1e-8
+_KL = STEP_NUMBERS.index("kl")
 
 
 class Learner:
@@ -79,6 +81,8 @@ class Learner:
             clip_grad=config.clip_grad,
         )
         self._scaler = execution.grad_scaler()
+        self._entropy_beta = torch.zeros((), device=self.device)  # on the device: a recorded step reads it there
+        self._recorded = RecordedSteps(execution)
         self._num_pieces = config.grad_accum
         self._recovery = Recovery(failure_dir)
         self._recovery.remember(self._trained_state())
@@ -103,22 +107,22 @@ class Learner:
         """
         here = rollout.to(self.device)
         self._optimizer.set_lr(self.learning_rate)
-        tally, num_steps = Tally(), 0
+        self._entropy_beta.fill_(self.entropy_beta)
+        tally = Tally()
         for envs in self._minibatches(here):
             if self.before_minibatch is not None:
                 self.before_minibatch()
-            kl = self._optimize(Batch(here, envs), tally, is_first=num_steps == 0)
-            num_steps += 1
-            has_seen_all = num_steps >= self.config.minibatches
-            if self.config.target_kl and has_seen_all and float(kl) > self.config.target_kl:
+            numbers = self._optimize(Batch(here, envs))
+            tally.add(numbers)
+            has_seen_all = len(tally) >= self.config.minibatches
+            if self.config.target_kl and has_seen_all and float(numbers[_KL]) > self.config.target_kl:
                 break
         if sample is not None:
-            self._optimize(Batch.of_sample(sample), tally, is_first=False)
-            num_steps += 1
+            tally.add(self._optimize(Batch.of_sample(sample)), is_replayed=True)
         if here is not rollout:
             rollout.advantages.copy_(here.advantages)
             rollout.target_values.copy_(here.target_values)
-        stats = self._stats(rollout, tally.means(), num_steps)
+        stats = self._stats(rollout, tally)
         self._finish(rollout, stats)
         return replace(stats, num_rollbacks=self._recovery.num_rollbacks)
 
@@ -154,40 +158,44 @@ class Learner:
             counter = self.num_updates * self.config.epochs + epoch
             yield from permutation(num_envs, self._seed, counter, self.device).tensor_split(count)
 
-    def _optimize(self, batch: "Batch", tally: Tally, *, is_first: bool) -> Tensor:
-        """One optimizer step; in smaller pieces, from then on, where memory runs out. Returns the divergence, []."""
+    def _optimize(self, batch: "Batch") -> Tensor:
+        """One optimizer step; in smaller pieces, from then on, where memory runs out. Returns its STEP_NUMBERS."""
         while True:
             try:
-                return self._add_gradients_and_step(batch, tally, is_first=is_first)
+                return self._step(batch)
             except torch.OutOfMemoryError as error:
                 shortage = str(error)
             # Outside the handler: the error holds on to everything that was allocated.
             self._optimizer.forget_gradients()
+            self._recorded.forget()
             self._halve_pieces(len(batch.envs), shortage)
 
-    def _add_gradients_and_step(self, batch: "Batch", tally: Tally, *, is_first: bool) -> Tensor:
+    def _step(self, batch: "Batch") -> Tensor:
+        """As a recorded graph where there can be one: launching some hundred kernels takes longer than they do."""
+        is_always_the_same = self._num_pieces == 1 and not batch.is_replayed and self.model.memory.has_fixed_work
+        if not is_always_the_same:
+            return self._step_by_launches(batch)
+        slot = batch.rollout  # in it, the same tensors are written again and again
+        kind = slot.frames.data_ptr(), len(batch.envs)
+        return self._recorded(kind, lambda envs: self._step_by_launches(Batch(slot, envs)), batch.envs)
+
+    def _step_by_launches(self, batch: "Batch") -> Tensor:
         pieces = batch.envs.tensor_split(min(self._num_pieces, len(batch.envs)))
         moments = self._moments(batch, pieces)
-        part = Tally()
-        total = torch.zeros((), device=self.device)
+        numbers: dict[str, Tensor] = {}
         for envs in pieces:
             evaluation = self._evaluate(batch, envs)
-            loss, numbers = self._loss(batch, evaluation, moments or moments_of(evaluation.targets.advantages))
+            loss, of_piece = self._loss(batch, evaluation, moments or moments_of(evaluation.targets.advantages))
             share = len(envs) / len(batch.envs)
             self._scaler.scale(loss * share).backward()  # type: ignore[no-untyped-call]
-            total += loss.detach() * share
-            part.add({"loss_total": loss, **numbers}, share)
+            for name, number in of_piece.items():
+                numbers[name] = numbers.get(name, 0.0) + number.detach() * share
             batch.rollout.advantages[batch.burn_in :].index_copy_(1, envs, evaluation.targets.advantages)
             batch.rollout.target_values[batch.burn_in :].index_copy_(1, envs, evaluation.targets.vs)
-            if is_first:
-                tally.keep_largest(first_log_rho_max=evaluation.log_rhos.detach().abs().max())
-        grad_norm, is_skipped = self._optimizer.step(total, self._scaler)
-        if batch.is_replayed:
-            tally.add({"loss_replay": total})
-        else:
-            tally.merge(part)
-        tally.add_up(grad_norm=grad_norm.where(is_skipped == 0, 0.0), num_skipped_steps=is_skipped)
-        return part.get("kl")
+            largest = evaluation.log_rhos.detach().abs().max()
+            numbers["log_rho_max"] = torch.maximum(numbers.get("log_rho_max", largest), largest)
+        numbers["grad_norm"], numbers["is_skipped"] = self._optimizer.step(numbers["loss_total"], self._scaler)
+        return torch.stack([numbers[name] for name in STEP_NUMBERS])
 
     def _evaluate(self, batch: "Batch", envs: Tensor) -> "Evaluation":
         piece = batch.rollout.select(envs)
@@ -225,11 +233,12 @@ class Learner:
         policy = self._policy_losses(batch, evaluation, moments)
         value = self._value_losses(batch, evaluation)
         entropies = entropy(evaluation.log_policy)
-        losses = policy + self.config.value_coef * value - self.entropy_beta * entropies  # [T, n]
+        losses = policy + self.config.value_coef * value - self._entropy_beta * entropies  # [T, n]
         if evaluation.weights is not None:
             losses = losses * evaluation.weights
-        numbers = {"loss_policy": policy.mean(), "loss_value": value.mean(), "entropy": entropies.mean()}
-        return losses.mean(), {**numbers, **diagnose(evaluation, self.config.clip_range)}
+        loss = losses.mean()
+        parts = {"loss_policy": policy.mean(), "loss_value": value.mean(), "entropy": entropies.mean()}
+        return loss, {"loss_total": loss, **parts, **diagnose(evaluation, self.config.clip_range)}
 
     def _policy_losses(self, batch: "Batch", evaluation: "Evaluation", moments: tuple[Tensor, Tensor]) -> Tensor:
         advantages = evaluation.targets.advantages
@@ -262,20 +271,18 @@ class Learner:
         self._num_pieces = min(2 * self._num_pieces, num_envs)
         LOG.warning("out of memory: minibatches are learned in %d pieces from now on, same result", self._num_pieces)
 
-    def _stats(self, rollout: Rollout, means: dict[str, float], num_steps: int) -> UpdateStats:
-        num_skipped = round(means.pop("num_skipped_steps"))
-        means["grad_norm"] /= max(1, num_steps - num_skipped)
+    def _stats(self, rollout: Rollout, tally: Tally) -> UpdateStats:
+        numbers: dict[str, Any] = tally.read()
         return UpdateStats(
             update=self.num_updates + 1,
             learning_rate=self.learning_rate,
             entropy_beta=self.entropy_beta,
             policy_lag=self.num_updates - rollout.weights_version,
             num_env_steps=rollout.actions.numel(),
-            num_optimizer_steps=num_steps,
-            num_skipped_steps=num_skipped,
+            num_optimizer_steps=len(tally),
             num_pieces=self._num_pieces,
             num_rollbacks=0,
-            **means,
+            **numbers,
         )
 
     def _finish(self, rollout: Rollout, stats: UpdateStats) -> None:
@@ -302,6 +309,7 @@ class Learner:
         for name, parameter in self.model.named_parameters():
             parameter.copy_(state["model"][name])
         self._optimizer.restore(state["optimizer"])
+        self._recorded.forget()  # the moments lie elsewhere now
         if self.averaged is not None and state["averaged"]:
             self.averaged.restore(state["averaged"])
 

@@ -16,11 +16,18 @@ class GuardedAdamW:
     def __init__(self, model: nn.Module, *, lr: float, weight_decay: float, epsilon: float, clip_grad: float) -> None:
         self._named = dict(model.named_parameters())
         self._clip_grad = clip_grad or float("inf")
-        self._adamw = torch.optim.AdamW(self._named.values(), lr=lr, weight_decay=weight_decay, eps=epsilon, fused=True)
+        self._lr = torch.tensor(lr, device=next(model.parameters()).device)  # there, where a recorded step reads it
+        self._adamw = torch.optim.AdamW(
+            self._named.values(),
+            lr=self._lr,
+            weight_decay=weight_decay,
+            eps=epsilon,
+            fused=True,
+            capturable=self._lr.is_cuda,
+        )
 
     def set_lr(self, lr: float) -> None:
-        for group in self._adamw.param_groups:
-            group["lr"] = lr
+        self._lr.fill_(lr)
 
     def step(self, loss: Tensor, scaler: torch.amp.GradScaler) -> tuple[Tensor, Tensor]:
         """Applies the gradients if they and `loss` are finite: [] the norm before clipping, [] 1 where it did not."""

@@ -1,6 +1,5 @@
 """What an update did, gathered on the device and read once."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
@@ -34,39 +33,44 @@ class UpdateStats:
     loss_replay: float | None = None
 
 
+# What one optimizer step says of itself, in this order.
+AVERAGED = (
+    "loss_total", "loss_policy", "loss_value", "entropy", "kl", "clip_fraction", "rho_mean", "explained_variance",
+    "advantage_std",
+)  # fmt: skip
+STEP_NUMBERS = (*AVERAGED, "log_rho_max", "grad_norm", "is_skipped")
+
+
 class Tally:
-    """Named numbers, kept where they are computed: reading them is what makes a GPU wait, so it is done once."""
+    """The numbers of an update's steps, kept where they are computed: reading them is what makes a GPU wait, so it is
+    done once."""
 
     def __init__(self) -> None:
-        self._numbers: dict[str, Tensor] = {}
-        self._weights: dict[str, float] = {}
+        self._steps: list[Tensor] = []
+        self._is_replayed: list[bool] = []
 
-    def add(self, numbers: Mapping[str, Tensor], weight: float = 1.0) -> None:
-        """To be averaged."""
-        for name, number in numbers.items():
-            self._join(name, number.detach().float() * weight)
-            self._weights[name] = self._weights.get(name, 0.0) + weight
+    def __len__(self) -> int:
+        return len(self._steps)
 
-    def add_up(self, **numbers: Tensor) -> None:
-        """To be summed."""
-        for name, number in numbers.items():
-            self._join(name, number.detach().float())
+    def add(self, numbers: Tensor, *, is_replayed: bool = False) -> None:
+        """[len(STEP_NUMBERS)] of one more step."""
+        self._steps.append(numbers)
+        self._is_replayed.append(is_replayed)
 
-    def keep_largest(self, **numbers: Tensor) -> None:
-        for name, number in numbers.items():
-            self._numbers[name] = torch.maximum(self._numbers.get(name, number), number)
+    def read(self) -> dict[str, float]:
+        """Of the whole update, by the names of `UpdateStats`, in one transfer from the device."""
+        rows = torch.stack(self._steps).cpu().double()
+        is_replayed = torch.tensor(self._is_replayed)
+        fresh, replayed = rows[~is_replayed], rows[is_replayed]
+        applied = rows[_column(rows, "is_skipped") == 0]
+        numbers = dict(zip(AVERAGED, fresh.mean(0).tolist(), strict=False))
+        numbers["first_log_rho_max"] = float(_column(fresh, "log_rho_max")[0])
+        numbers["grad_norm"] = float(_column(applied, "grad_norm").mean()) if len(applied) else 0.0
+        numbers["num_skipped_steps"] = len(rows) - len(applied)
+        if len(replayed):
+            numbers["loss_replay"] = float(_column(replayed, "loss_total").mean())
+        return numbers
 
-    def merge(self, part: "Tally") -> None:
-        """Averages of a part, with the weight of one."""
-        self.add({name: part.get(name) for name in part._numbers})
 
-    def get(self, name: str) -> Tensor:
-        return self._numbers[name] / self._weights.get(name, 1.0)
-
-    def means(self) -> dict[str, float]:
-        """All of them, in one transfer from the device."""
-        numbers = torch.stack([self.get(name) for name in self._numbers]).tolist()
-        return dict(zip(self._numbers, numbers, strict=True))
-
-    def _join(self, name: str, number: Tensor) -> None:
-        self._numbers[name] = self._numbers[name] + number if name in self._numbers else number
+def _column(rows: Tensor, name: str) -> Tensor:
+    return rows[:, STEP_NUMBERS.index(name)]

@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor
-from torch.utils import _pytree as pytree
 
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.errors import SetupError
@@ -68,33 +67,52 @@ class Execution:
         return torch.amp.GradScaler(torch.device(self.device).type, enabled=self.precision == "float16")
 
     def graph(self, function: Callable[..., Any], *example: Any) -> Callable[..., Any]:
-        """`function` as one CUDA graph for tensors of the example's shapes; on a CPU the function itself."""
-        return CudaGraph(function, example) if torch.device(self.device).type == "cuda" else function
+        """`function`, without gradients, as one CUDA graph for tensors of the example's shapes; on a CPU itself."""
+        if torch.device(self.device).type != "cuda":
+            return function
+        with torch.no_grad():
+            return CudaGraph(function, example)
 
 
 class CudaGraph:
     """A function recorded once and replayed: one launch instead of hundreds.
 
-    Arguments and results are nested tuples and dictionaries of tensors. Results are overwritten by the next call.
-    The function must read weights where they lie: change them in place.
+    Arguments and results are nested tuples and dictionaries of tensors. The arguments of the recording are where later
+    ones are copied to, unless they are those themselves. Results are overwritten by the next call. The function must
+    read weights where they lie: change them in place.
     """
 
-    def __init__(self, function: Callable[..., Any], example: tuple[Any, ...]) -> None:
-        self._inputs: tuple[Any, ...] = pytree.tree_map(torch.clone, example)
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        example: tuple[Any, ...],
+        *,
+        num_warm_up_calls: int = _WARM_UP_CALLS,
+        beside: "CudaGraph | None" = None,
+    ) -> None:
+        """`function` is called some times before it is recorded: compilation and choice of kernels happen there.
+
+        `beside` is a graph that is never replayed at the same time: both use the same memory.
+        """
+        self._inputs = tensors_of(example)
         side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         side.wait_stream(torch.cuda.current_stream())
-        with torch.no_grad(), torch.cuda.stream(side):  # compilation and choice of kernels happen before recording
-            for _ in range(_WARM_UP_CALLS):
-                function(*self._inputs)
+        with torch.cuda.stream(side):
+            for _ in range(num_warm_up_calls):
+                function(*example)
         torch.cuda.current_stream().wait_stream(side)
         self._graph = torch.cuda.CUDAGraph()
+        pool = None if beside is None else beside._graph.pool()
         # On a stream of its own: cuBLAS has one workspace per stream, and two graphs recorded on the same one would
         # share it; replayed at the same time they then wait for each other for ever.
-        with torch.no_grad(), torch.cuda.graph(self._graph, stream=side, capture_error_mode="thread_local"):
-            self._outputs = function(*self._inputs)
+        with torch.cuda.graph(self._graph, pool=pool, stream=side, capture_error_mode="thread_local"):
+            self._outputs = function(*example)
 
     def __call__(self, *arguments: Any) -> Any:
-        torch._foreach_copy_(tensors_of(self._inputs), tensors_of(arguments))
+        pairs = zip(self._inputs, tensors_of(arguments), strict=True)
+        elsewhere = [(into, given) for into, given in pairs if given is not into]
+        if elsewhere:
+            torch._foreach_copy_([into for into, _ in elsewhere], [given for _, given in elsewhere])
         self._graph.replay()
         return self._outputs
 

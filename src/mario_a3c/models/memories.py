@@ -17,6 +17,8 @@ class Memory(Protocol):
     """
 
     output_size: int
+    has_fixed_work: bool
+    """Whether an unroll does the same whatever it is given, so that it can be recorded as a graph."""
 
     def initial_state(self, num_envs: int) -> State: ...
 
@@ -29,6 +31,8 @@ class Memory(Protocol):
 
 class NoMemory(nn.Module):
     """`--recurrent-type none`: every step by itself."""
+
+    has_fixed_work = True
 
     def __init__(self, input_size: int) -> None:
         super().__init__()

@@ -14,6 +14,8 @@ Layer = TypeVar("Layer", bound=nn.RNNBase)
 
 
 class GruMemory(nn.Module):
+    has_fixed_work = False  # how the rollout is cut depends on where episodes start
+
     def __init__(self, input_size: int, output_size: int) -> None:
         super().__init__()
         self.output_size = output_size
@@ -33,6 +35,8 @@ class GruMemory(nn.Module):
 
 
 class LstmMemory(nn.Module):
+    has_fixed_work = False
+
     def __init__(self, input_size: int, output_size: int) -> None:
         super().__init__()
         self.output_size = output_size

@@ -46,6 +46,8 @@ class TransformerMemory(nn.Module):
     addresses keys by their distance.
     """
 
+    has_fixed_work = True
+
     def __init__(
         self, input_size: int, output_size: int, *, num_layers: int, num_heads: int, memory_length: int, is_gated: bool
     ) -> None:

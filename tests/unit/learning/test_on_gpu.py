@@ -12,6 +12,7 @@ from mario_a3c.bench.short_training import ShortTraining
 from mario_a3c.collectors.config import CollectorConfig
 from mario_a3c.collectors.sync import SyncCollector
 from mario_a3c.experience.config import ReplayConfig
+from mario_a3c.experience.rollout import Rollout, RolloutShape
 from mario_a3c.learning.config import LearnerConfig
 from mario_a3c.learning.learner import Learner
 from mario_a3c.models.actor_critic import MarioActorCritic
@@ -113,3 +114,30 @@ def test_a_step_that_is_not_finite_is_left_out_without_asking_the_cpu() -> None:
     before = [each.detach().clone() for each in training.model.parameters()]
     assert training.learner.update(rollout).num_skipped_steps == 1
     assert all(torch.equal(one, other) for one, other in zip(before, training.model.parameters(), strict=True))
+
+
+def test_recorded_steps_learn_what_launched_ones_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also after going back to an earlier state, when the tensors that were recorded are others."""
+    execution = Execution("cuda", "float32", "none", "tests")
+    rollout = Rollout.empty(RolloutShape(8, 16, 2), device="cuda")
+    torch.manual_seed(0)
+    rollout.frames.random_(0, 256)
+    rollout.actions.random_(0, 3)
+    rollout.rewards.normal_()
+    rollout.log_probs.fill_(-1.0)
+
+    def learn(is_recorded: bool) -> list[torch.Tensor]:
+        monkeypatch.setattr("mario_a3c.models.memories.NoMemory.has_fixed_work", is_recorded)
+        config = LearnerConfig(lr=2e-3, epochs=2, minibatches=2)
+        learner = Learner(config, ReturnConfig(), make_network(3, execution=execution), execution, total_updates=20)
+        for _ in range(3):
+            learner.update(rollout)
+        kept = copy.deepcopy(learner.state())
+        learner.update(rollout)
+        learner.restore(kept)
+        for _ in range(3):
+            learner.update(rollout)
+        return [each.detach().cpu() for each in learner.model.parameters()]
+
+    for recorded, launched in zip(learn(True), learn(False), strict=True):
+        torch.testing.assert_close(recorded, launched, rtol=1e-3, atol=1e-4)
