@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from mario_a3c.acting.policy import NOT_SCRIPTED, Choice, Decision, decide
 from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.execution import Execution, copy_weights
-from mario_a3c.models.memories import State
+from mario_a3c.models.memories import State, gather_envs
 from mario_a3c.random_numbers import make_keys, normal
 from mario_a3c.stateful import State as SavedState
 from mario_a3c.stateful import check_fit
@@ -27,7 +28,8 @@ class Actor:
     """Decides for N environments, step after step. `streams` [N] names the source of each one's random numbers:
     environments while training, episodes in an evaluation.
 
-    On a GPU a decision is one CUDA graph; its results are overwritten by the next decision.
+    On a GPU a decision is one CUDA graph; its results are overwritten by the next decision. `observations` is where it
+    looks: what is written there need not be copied.
     """
 
     def __init__(
@@ -43,6 +45,8 @@ class Actor:
         self.model, self.choice = model, choice
         self.device = torch.device(execution.device)
         self.num_envs = len(streams)
+        shape = (self.num_envs, *model.observation_shape)
+        self.observations = torch.zeros(shape, dtype=torch.uint8, device=self.device)
         self.weights_version = 0
         self._execution = execution
         self._keys = make_keys(seed, "act", streams.to(self.device))
@@ -57,7 +61,9 @@ class Actor:
     @torch.no_grad()
     def act(self, observations: Tensor, episode_starts: Tensor, scripted: Tensor | None = None) -> Decision:
         """uint8 [N, C, H, W], bool [N] -> what to do; remembers. `scripted` as in `decide`."""
-        arguments = (
+        if not self._is_recorded:
+            self._record()
+        decision = self._function(
             observations,
             episode_starts,
             self.memory,
@@ -65,19 +71,20 @@ class Actor:
             self._counter,
             self._nothing_scripted if scripted is None else scripted,
         )
-        if not self._is_recorded:
-            self._function = self._execution.graph(self._function, *arguments)
-            self._is_recorded = True
-        decision = self._function(*arguments)
         self.memory = decision.state
         self._counter += 1
         return decision
 
     @torch.no_grad()
-    def value_of(self, observations: Tensor) -> Tensor:
-        """[N]: what lies beyond observations that continue the episodes; nothing is remembered."""
-        going_on = torch.zeros(self.num_envs, dtype=torch.bool, device=self.device)
-        return self.model.step(observations, going_on, self.memory).value
+    def value_of(self, observations: Tensor, memory: State) -> Tensor:
+        """[K]: what lies beyond observations that continue episodes, given what was remembered. [K, ...] each."""
+        values = []
+        for batch in torch.split(torch.arange(len(observations), device=self.device), self.num_envs):
+            rows = functional.pad(batch, (0, self.num_envs - len(batch)))  # a size for which the network is compiled
+            going_on = torch.zeros(self.num_envs, dtype=torch.bool, device=self.device)
+            output = self.model.step(observations[rows], going_on, gather_envs(memory, rows))
+            values.append(output.value[: len(batch)])
+        return torch.cat(values)
 
     def draw_noise(self) -> None:
         """New noise for networks that have any; once per rollout, so that the learner can compute with it."""
@@ -93,6 +100,19 @@ class Actor:
         if weights.model is not self.model:
             copy_weights(weights.model, self.model)
         self.weights_version = weights.version
+
+    def _record(self) -> None:
+        """Nothing that is always at the same place needs to be copied into the graph."""
+        example = (
+            self.observations,
+            torch.zeros(self.num_envs, dtype=torch.bool, device=self.device),
+            self.memory,
+            self._keys,
+            self._counter,
+            self._nothing_scripted,
+        )
+        self._function = self._execution.graph(self._function, *example)
+        self._is_recorded = True
 
     def state(self) -> SavedState:
         return {

@@ -199,4 +199,5 @@ def _stacks() -> str:
 
 
 def make_stream(device: torch.device) -> torch.cuda.Stream:
-    return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+    """A decision is short and consoles wait for it: it goes before the learner's kernels."""
+    return torch.cuda.Stream(device, priority=-1)  # type: ignore[no-untyped-call]

@@ -1,6 +1,6 @@
 """Fills one slot step by step: what every collector does, whatever thread it does it in."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,8 @@ from mario_a3c.acting.actor import Actor
 from mario_a3c.envs.env_batch import EnvBatch
 from mario_a3c.experience.frames import push_frame
 from mario_a3c.experience.rollout import Rollout
+from mario_a3c.models.memories import State as MemoryState
+from mario_a3c.models.memories import gather_envs
 from mario_a3c.stateful import State, check_fit
 
 _FLAGS = ("rewards", "terminated", "truncated")
@@ -31,19 +33,20 @@ class SlotWriter:
             )
         self.envs, self.actor, self.frame_stack = envs, actor, frame_stack
         self.device = actor.device
-        is_gpu = self.device.type == "cuda"
-        self._observation = torch.from_numpy(envs.observations).repeat(1, frame_stack, 1, 1).to(self.device)
-        self._starts = torch.ones(envs.num_envs, dtype=torch.bool)
+        self._observation = actor.observations
+        self._observation.copy_(torch.from_numpy(envs.observations))  # the first frame, S times
+        self._needs_staging = self.device.type == "cuda"
         self._staging = torch.zeros(envs.observations.shape, dtype=torch.uint8).squeeze(1)
-        if is_gpu:
-            self._staging = self._staging.pin_memory()
-        self._needs_staging = is_gpu
+        self._starts = torch.ones(envs.num_envs, dtype=torch.bool)
+        if self._needs_staging:
+            self._staging, self._starts = self._staging.pin_memory(), self._starts.pin_memory()
 
     def fill(self, slot: Rollout) -> npt.NDArray[Any]:
         """Plays a rollout into `slot`; returns the records of the episodes that ended in it."""
         self._begin(slot)
         outcome = {name: np.zeros(slot.rewards.shape, getattr(self.envs, name).dtype) for name in _FLAGS}
-        finished = []
+        finished: list[npt.NDArray[Any]] = []
+        cuts: list[Cut] = []
         for t in range(slot.num_steps):
             decision = self.actor.act(self._observation, slot.episode_starts[t])
             slot.actions[t], slot.log_probs[t], slot.values[t] = decision[:3]
@@ -53,13 +56,14 @@ class SlotWriter:
             ended = self.envs.terminated | self.envs.truncated
             if ended.any():
                 finished.append(self.envs.final_episodes[ended])
-            slot.truncation_values[t] = self._truncation_values()
-            self._starts = torch.from_numpy(ended)
+                cuts += self._cut_short(t)
+            self._starts.copy_(torch.from_numpy(ended))
             starts, frame = slot.episode_starts[t + 1], slot.frames[t + self.frame_stack]
-            starts.copy_(self._starts)
-            self._observation = push_frame(self._observation, frame, starts)
+            starts.copy_(self._starts, non_blocking=True)
+            push_frame(self._observation, frame, starts)
         for name, rows in outcome.items():
             getattr(slot, name).copy_(torch.from_numpy(rows))
+        self._evaluate_cuts(slot, cuts)
         return np.concatenate(finished) if finished else self.envs.final_episodes[:0].copy()
 
     def state(self) -> State:
@@ -75,8 +79,8 @@ class SlotWriter:
         check_fit("observation", {"frames": state["observation"]}, {"frames": self._observation})
         self.envs.restore(state["envs"])
         self.actor.restore(state["actor"])
-        self._observation = state["observation"].to(self.device)
-        self._starts = state["starts"].cpu()
+        self._observation.copy_(state["observation"])
+        self._starts.copy_(state["starts"])
 
     def _begin(self, slot: Rollout) -> None:
         """Observation 0 is the one after the previous rollout, as it was seen."""
@@ -94,11 +98,30 @@ class SlotWriter:
         if self._needs_staging:
             row.copy_(target, non_blocking=True)
 
-    def _truncation_values(self) -> Tensor | float:
-        """What lies beyond the last observation of episodes that were cut short in this step; 0 elsewhere."""
-        is_cut = torch.from_numpy(self.envs.truncated & ~self.envs.terminated)
-        if not is_cut.any():
-            return 0.0
-        last_frames = torch.from_numpy(self.envs.final_observations).to(self.device)
-        last = torch.cat([self._observation[:, 1:], last_frames], dim=1)
-        return self.actor.value_of(last).masked_fill(~is_cut.to(self.device), 0.0)
+    def _cut_short(self, t: int) -> "list[Cut]":
+        """The episodes that were cut short in this step, if any."""
+        envs = np.flatnonzero(self.envs.truncated & ~self.envs.terminated)
+        if not len(envs):
+            return []
+        rows = torch.from_numpy(envs).to(self.device)
+        last_frames = torch.from_numpy(self.envs.final_observations[envs]).to(self.device)
+        last = torch.cat([self._observation[rows, 1:], last_frames], dim=1)
+        return [Cut(torch.full_like(rows, t), rows, last, gather_envs(self.actor.memory, rows))]
+
+    def _evaluate_cuts(self, slot: Rollout, cuts: "list[Cut]") -> None:
+        """What lies beyond the last observations of episodes that were cut short; all at once, as it takes as long."""
+        slot.truncation_values.zero_()
+        if not cuts:
+            return
+        steps, envs, observations = (torch.cat(each) for each in list(zip(*cuts, strict=True))[:3])
+        memory = {name: torch.cat([cut.memory[name] for cut in cuts]) for name in cuts[0].memory}
+        slot.truncation_values[steps, envs] = self.actor.value_of(observations, memory)
+
+
+class Cut(NamedTuple):
+    """Episodes that were cut short in one step. [K, ...] each"""
+
+    step: Tensor
+    env: Tensor
+    observation: Tensor  # the last, which the rollout does not hold
+    memory: MemoryState  # after the last decision

@@ -24,10 +24,11 @@ def stack_frames(frames: Tensor, episode_starts: Tensor, step: int | None = None
     return stacks if step is None else stacks[0]
 
 
-def push_frame(stack: Tensor, frame: Tensor, episode_starts: Tensor) -> Tensor:
-    """The observation [N, S, H, W] after one more frame [N, H, W]: the same as `stack_frames`, while it happens."""
+def push_frame(stack: Tensor, frame: Tensor, episode_starts: Tensor) -> None:
+    """The observation [N, S, H, W] after one more frame [N, H, W], in place: what `stack_frames` makes, while it
+    happens."""
     newest = frame[:, None]
-    return torch.where(episode_starts[:, None, None, None], newest, torch.cat([stack[:, 1:], newest], dim=1))
+    torch.where(episode_starts[:, None, None, None], newest, torch.cat([stack[:, 1:], newest], dim=1), out=stack)
 
 
 def as_words(frames: Tensor) -> Tensor:

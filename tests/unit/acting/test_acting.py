@@ -94,9 +94,19 @@ def test_the_value_of_what_follows_leaves_the_memory_alone() -> None:
     actor = Actor(make_network(5, recurrent_type="gru"), CPU, torch.arange(NUM_ENVS), seed=0)
     actor.act(random_observations(0), no_starts())
     before = actor.memory["hidden"].clone()
-    first, second = (actor.value_of(random_observations(1)) for _ in range(2))
+    first, second = (actor.value_of(random_observations(1), actor.memory) for _ in range(2))
     assert torch.equal(first, second)
     assert torch.equal(actor.memory["hidden"], before)
+
+
+@pytest.mark.parametrize("count", [1, NUM_ENVS, 2 * NUM_ENVS + 1])
+def test_values_of_any_number_of_observations_are_those_of_each(count: int) -> None:
+    model = make_network(5, recurrent_type="gru")
+    actor = Actor(model, CPU, torch.arange(NUM_ENVS), seed=0)
+    observations = torch.cat([random_observations(seed) for seed in range(3)])[:count]
+    memory = {"hidden": torch.randn(count, model.memory.output_size, generator=torch.Generator().manual_seed(0))}
+    expected = model.step(observations, torch.zeros(count, dtype=torch.bool), memory).value
+    torch.testing.assert_close(actor.value_of(observations, memory), expected.detach())
 
 
 @pytest.mark.parametrize("options", [{"noisy_linear": True}, {"parameter_noise": 1.0}])

@@ -45,9 +45,9 @@ def test_stacks_are_those_of_an_environment_that_stacks_itself(seed: int) -> Non
 def test_pushing_frame_by_frame_gives_the_same_stacks(seed: int) -> None:
     frames, starts = random_frames(seed)
     starts[0] = False
-    stack = frames[:S].transpose(0, 1)
+    stack = frames[:S].transpose(0, 1).clone()
     for t in range(1, T + 1):
-        stack = push_frame(stack, frames[t + S - 1], starts[t])
+        push_frame(stack, frames[t + S - 1], starts[t])
         assert torch.equal(stack, stack_frames(frames, starts, t))
 
 
