@@ -6,6 +6,7 @@
   start_states/  where every stage begins, by ROM and console
   engines/       programs of cartridges, compiled for this machine
   exploration/   what searches of stages have reached, and maps made from it
+  kernels/       networks, compiled by torch for this machine
 """
 
 import os
@@ -25,6 +26,7 @@ KINDS = {
     "start_states": "where every stage begins; made from the cartridge",
     "engines": "programs of cartridges, compiled for this machine",
     "exploration": "what searches of stages have reached, and maps made from it",
+    "kernels": "networks, compiled by torch for this machine",
 }
 # A convention of backup programs (bford.info/cachedir): folders with this file are left out.
 _TAG_NAME = "CACHEDIR.TAG"

@@ -74,6 +74,7 @@ def test_clearing_one_kind_touches_nothing_else(cache: CacheDir) -> None:
         "start_states": (0, 0),
         "engines": (0, 0),
         "exploration": (0, 0),
+        "kernels": (0, 0),
     }
     cache.clear("probes")
     assert {entry.kind: entry.num_files for entry in cache.entries()} == {
@@ -82,6 +83,7 @@ def test_clearing_one_kind_touches_nothing_else(cache: CacheDir) -> None:
         "start_states": 0,
         "engines": 0,
         "exploration": 0,
+        "kernels": 0,
     }
     assert (cache.root / "mine.txt").exists()
 

@@ -59,10 +59,25 @@ class Actor:
         self.memory: State = model.initial_state(self.num_envs)
 
     @torch.no_grad()
+    def warm_up(self) -> None:
+        """Compiles and records a decision, and decides nothing. What always lies in the same place needs no copying."""
+        if self._is_recorded:
+            return
+        example = (
+            self.observations,
+            torch.zeros(self.num_envs, dtype=torch.bool, device=self.device),
+            self.memory,
+            self._keys,
+            self._counter,
+            self._nothing_scripted,
+        )
+        self._function = self._execution.graph(self._function, *example)
+        self._is_recorded = True
+
+    @torch.no_grad()
     def act(self, observations: Tensor, episode_starts: Tensor, scripted: Tensor | None = None) -> Decision:
         """uint8 [N, C, H, W], bool [N] -> what to do; remembers. `scripted` as in `decide`."""
-        if not self._is_recorded:
-            self._record()
+        self.warm_up()
         decision = self._function(
             observations,
             episode_starts,
@@ -100,19 +115,6 @@ class Actor:
         if weights.model is not self.model:
             copy_weights(weights.model, self.model)
         self.weights_version = weights.version
-
-    def _record(self) -> None:
-        """Nothing that is always at the same place needs to be copied into the graph."""
-        example = (
-            self.observations,
-            torch.zeros(self.num_envs, dtype=torch.bool, device=self.device),
-            self.memory,
-            self._keys,
-            self._counter,
-            self._nothing_scripted,
-        )
-        self._function = self._execution.graph(self._function, *example)
-        self._is_recorded = True
 
     def state(self) -> SavedState:
         return {

@@ -10,9 +10,9 @@ def policy_gradient_loss(log_probs: Tensor, log_rhos: Tensor, advantages: Tensor
     return -rhos * advantages * log_probs
 
 
-def clipped_policy_loss(log_rhos: Tensor, advantages: Tensor, clip_range: float) -> Tensor:
+def clipped_policy_loss(log_ratios: Tensor, advantages: Tensor, clip_range: float) -> Tensor:
     """PPO's objective (Schulman et al. 2017): no reward for moving a ratio beyond 1 +- clip_range."""
-    ratios = log_rhos.exp()
+    ratios = log_ratios.exp()
     return -torch.minimum(ratios * advantages, ratios.clamp(1 - clip_range, 1 + clip_range) * advantages)
 
 

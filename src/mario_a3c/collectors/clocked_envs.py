@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy.typing as npt
@@ -14,10 +15,16 @@ _ARRAYS = ("observations", "rewards", "terminated", "truncated", "final_observat
 
 class ClockedEnvs:
     """The same environments; an `EnvBatch`. `before_step` is called before every step and may raise, which ends a
-    rollout that nobody waits for any longer."""
+    rollout that nobody waits for any longer. `cores` is held during a step, where others want the same cores."""
 
-    def __init__(self, envs: EnvBatch, before_step: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        envs: EnvBatch,
+        before_step: Callable[[], None] | None = None,
+        cores: AbstractContextManager[Any] | None = None,
+    ) -> None:
         self.envs, self.seconds = envs, 0.0
+        self._cores = cores or nullcontext()
         self.num_envs, self.num_actions = envs.num_envs, envs.num_actions
         self._before_step = before_step
         for name in _ARRAYS:
@@ -37,9 +44,10 @@ class ClockedEnvs:
     def step(self, actions: npt.NDArray[Any], observations: Pixels | None = None) -> None:
         if self._before_step is not None:
             self._before_step()
-        started = time.perf_counter()
-        self.envs.step(actions, observations)
-        self.seconds += time.perf_counter() - started
+        with self._cores:
+            started = time.perf_counter()
+            self.envs.step(actions, observations)
+            self.seconds += time.perf_counter() - started
 
     def state(self) -> State:
         return self.envs.state()

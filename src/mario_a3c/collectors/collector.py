@@ -10,6 +10,13 @@ from mario_a3c.stateful import State
 class Collector(Protocol):
     """Yields rollouts, each good until the next one is asked for."""
 
+    policy_lag: int
+    """How many updates older the weights that act are than those that learn."""
+
+    def warm_up(self) -> Rollout:
+        """Compiles what acting needs, before the first step; a rollout with nothing in it, to learn nothing from."""
+        ...
+
     def next_rollout(self) -> Rollout: ...
 
     def publish(self, weights: Weights) -> None:

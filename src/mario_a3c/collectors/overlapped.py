@@ -34,8 +34,8 @@ from mario_a3c.stateful import State
 
 Episodes = npt.NDArray[Any]
 
-# Collected before anything is handed over: decisions are recorded as graphs in the first, and the first update, in
-# which the learner is compiled, has the device to itself. The weights are those that the threads would have had.
+# Collected before anything is handed over: the first update, in which the learner's steps are recorded as graphs, has
+# the device to itself. The weights are those that the threads would have had.
 _FOREGROUND_ROLLOUTS = 2
 STUCK_SECONDS = 300.0
 _CLOSING_SECONDS = 5.0
@@ -56,12 +56,15 @@ class OverlappedCollector:
     thread is raised there, with the thread's own traceback.
     """
 
+    policy_lag = 1
+
     def __init__(
         self, config: CollectorConfig, groups: Sequence[EnvBatch], actors: Sequence[Actor], *, frame_stack: int = 4
     ) -> None:
         """`actors` act with a network that nobody else changes: `Execution.acting_copy`."""
         self._is_closed = False
-        self.clocks = [ClockedEnvs(envs, self._raise_if_closed) for envs in groups]
+        cores = threading.Lock()  # a group is stepped by all cores, while another decides
+        self.clocks = [ClockedEnvs(envs, self._raise_if_closed, cores) for envs in groups]
         self._writers = [SlotWriter(envs, actor, frame_stack) for envs, actor in zip(self.clocks, actors, strict=True)]
         self._device = actors[0].device
         self._buffer = self._make_buffer(config.rollout_steps, frame_stack)
@@ -79,6 +82,11 @@ class OverlappedCollector:
         self._running: list[Future[Episodes]] = []
         self._slot = 0
         self._num_begun = 0
+
+    def warm_up(self) -> Rollout:
+        for writer in self._writers:
+            writer.actor.warm_up()
+        return self._buffer[0]
 
     def next_rollout(self) -> Rollout:
         """Waits for the rollout that is being collected, and begins the next one."""

@@ -11,11 +11,17 @@ from mario_a3c.stateful import State
 class SyncCollector:
     """Yields rollouts of one slot: a rollout is good until the next one is asked for."""
 
+    policy_lag = 0
+
     def __init__(self, config: CollectorConfig, envs: EnvBatch, actor: Actor, *, frame_stack: int = 4) -> None:
         self._writer = SlotWriter(envs, actor, frame_stack)
         height, width = envs.observations.shape[2:]
         shape = RolloutShape(config.rollout_steps, envs.num_envs, frame_stack, height, width)
         self._buffer = RolloutBuffer(1, shape, state=actor.memory, device=actor.device)
+
+    def warm_up(self) -> Rollout:
+        self._writer.actor.warm_up()
+        return self._buffer[0]
 
     def next_rollout(self) -> Rollout:
         episodes = self._writer.fill(self._buffer[0])

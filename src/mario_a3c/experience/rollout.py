@@ -28,7 +28,8 @@ class Rollout:
     """T steps of N environments, and the observation after them. Everything lies on one device.
 
     Observation t, for t = 0..T, is made of frames t..t + S - 1, or of less where its episode began in between; the
-    first S frames are observation 0 as it was seen. `advantages` and `target_values` are written by the learner.
+    first S frames are observation 0 as it was seen. The learner writes `anchor_log_probs`, `advantages` and
+    `target_values`.
     """
 
     frames: Tensor  # [T + S, N, H, W] uint8
@@ -40,6 +41,7 @@ class Rollout:
     terminated: Tensor  # [T, N] bool: the episode ended by itself after this step
     truncated: Tensor  # [T, N] bool: it was cut short
     truncation_values: Tensor  # [T, N]: the value of where it was cut, else 0
+    anchor_log_probs: Tensor  # [T, N]: under the weights with which an update began
     advantages: Tensor  # [T, N]
     target_values: Tensor  # [T, N]
     state: MemoryState = field(default_factory=dict)  # [N, ...] each: the memory before observation 0
@@ -66,6 +68,7 @@ class Rollout:
             values=zeros(T, N),
             rewards=zeros(T, N),
             truncation_values=zeros(T, N),
+            anchor_log_probs=zeros(T, N),
             advantages=zeros(T, N),
             target_values=zeros(T, N),
             state={name: torch.zeros_like(each, device=device) for name, each in (state or {}).items()},

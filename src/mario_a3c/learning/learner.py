@@ -1,7 +1,7 @@
 """One rollout in, better weights out."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -108,6 +108,7 @@ class Learner:
         here = rollout.to(self.device)
         self._optimizer.set_lr(self.learning_rate)
         self._entropy_beta.fill_(self.entropy_beta)
+        self._anchor(here)
         tally = Tally()
         for envs in self._minibatches(here):
             if self.before_minibatch is not None:
@@ -125,6 +126,17 @@ class Learner:
         stats = self._stats(rollout, tally)
         self._finish(rollout, stats)
         return replace(stats, num_rollbacks=self._recovery.num_rollbacks)
+
+    def warm_up(self, rollout: Rollout, policy_lag: int) -> None:
+        """Compiles what updates from such rollouts need, and learns nothing."""
+        envs = next(self._minibatches(rollout))
+        batch = Batch(rollout.to(self.device), envs.tensor_split(self._num_pieces)[0])
+        evaluation = self._evaluate(batch, batch.envs)
+        loss, _ = self._loss(batch, evaluation, moments_of(evaluation.targets.advantages))
+        loss.backward()  # type: ignore[no-untyped-call]
+        self._optimizer.forget_gradients()
+        if policy_lag and self.config.is_clipped:
+            self._write_anchor(batch.rollout, batch.envs)
 
     def state(self) -> State:
         """Everything that the next updates depend on."""
@@ -145,6 +157,25 @@ class Learner:
         self.lr_scale, self.entropy_scale = state["lr_scale"], state["entropy_scale"]
         self._recovery.restore(state["recovery"])
         self._recovery.remember(self._trained_state())
+
+    def _anchor(self, rollout: Rollout) -> None:
+        """What several passes must not go too far from is the policy as it is now. Where collecting lags, another one
+        acted: clipping around that one would forbid what was learned since (Hilton et al. 2022).
+        """
+        if not self.config.is_clipped or rollout.weights_version == self.num_updates:
+            rollout.anchor_log_probs.copy_(rollout.log_probs)
+            return
+        pieces = torch.arange(rollout.num_envs, device=self.device).tensor_split(
+            self.config.minibatches * self._num_pieces
+        )
+        for envs in pieces:
+            kind = "anchor", rollout.frames.data_ptr(), len(envs)
+            self._record_or_launch(kind, lambda chosen: self._write_anchor(rollout, chosen), envs)
+
+    @torch.no_grad()
+    def _write_anchor(self, rollout: Rollout, envs: Tensor) -> Tensor:
+        log_probs = self._evaluate(Batch(rollout, envs), envs).log_probs
+        return rollout.anchor_log_probs.index_copy_(1, envs, log_probs)
 
     def _minibatches(self, rollout: Rollout) -> Iterator[Tensor]:
         """Environments, dealt out anew for each pass: whole sequences, as memories need them."""
@@ -171,13 +202,15 @@ class Learner:
             self._halve_pieces(len(batch.envs), shortage)
 
     def _step(self, batch: "Batch") -> Tensor:
-        """As a recorded graph where there can be one: launching some hundred kernels takes longer than they do."""
-        is_always_the_same = self._num_pieces == 1 and not batch.is_replayed and self.model.memory.has_fixed_work
-        if not is_always_the_same:
+        slot = batch.rollout
+        if batch.is_replayed or self._num_pieces > 1:
             return self._step_by_launches(batch)
-        slot = batch.rollout  # in it, the same tensors are written again and again
-        kind = slot.frames.data_ptr(), len(batch.envs)
-        return self._recorded(kind, lambda envs: self._step_by_launches(Batch(slot, envs)), batch.envs)
+        kind = "step", slot.frames.data_ptr(), len(batch.envs)
+        return self._record_or_launch(kind, lambda envs: self._step_by_launches(Batch(slot, envs)), batch.envs)
+
+    def _record_or_launch(self, kind: Hashable, work: Callable[[Tensor], Tensor], envs: Tensor) -> Tensor:
+        """As a recorded graph where there can be one: launching some hundred kernels takes longer than they do."""
+        return self._recorded(kind, work, envs) if self.model.memory.has_fixed_work else work(envs)
 
     def _step_by_launches(self, batch: "Batch") -> Tensor:
         pieces = batch.envs.tensor_split(min(self._num_pieces, len(batch.envs)))
@@ -205,6 +238,7 @@ class Learner:
         log_policy = output.logits[:-1].log_softmax(-1)
         log_probs = log_prob_of(log_policy, piece.actions)
         log_rhos = log_probs - piece.log_probs
+        log_ratios = log_rhos if batch.is_replayed else log_probs - piece.anchor_log_probs
         values = output.value[:-1]
         targets = compute_returns(
             replace(self._returns, target="vtrace") if batch.is_replayed else self._returns,
@@ -217,7 +251,7 @@ class Learner:
             bootstrap_value=output.value[-1].detach(),
         )
         weights = None if batch.weights is None else batch.weights.index_select(0, envs)
-        return Evaluation(piece, log_policy, log_probs, log_rhos, values, targets, weights)
+        return Evaluation(piece, log_policy, log_probs, log_rhos, log_ratios, values, targets, weights)
 
     @torch.no_grad()
     def _burn_in(self, piece: Rollout, num_steps: int) -> Rollout:
@@ -246,7 +280,10 @@ class Learner:
             advantages = (advantages - moments[0]) / (moments[1] + _LEAST_DEVIATION)
         # Replayed actions may be far from today's policy: there the clipped objective would let single ratios explode.
         if self.config.is_clipped and not batch.is_replayed:
-            return clipped_policy_loss(evaluation.log_rhos, advantages, self.config.clip_range)
+            lags = (
+                (evaluation.piece.anchor_log_probs - evaluation.piece.log_probs).exp().clamp(max=self._returns.clip_rho)
+            )
+            return lags * clipped_policy_loss(evaluation.log_ratios, advantages, self.config.clip_range)
         return policy_gradient_loss(evaluation.log_probs, evaluation.log_rhos, advantages, self._returns.clip_rho)
 
     def _value_losses(self, batch: "Batch", evaluation: "Evaluation") -> Tensor:
@@ -335,7 +372,8 @@ class Evaluation(NamedTuple):
     piece: Rollout
     log_policy: Tensor  # [T, n, A]
     log_probs: Tensor
-    log_rhos: Tensor
+    log_rhos: Tensor  # to the policy that acted
+    log_ratios: Tensor  # to the policy with which the update began
     values: Tensor
     targets: Targets
     weights: Tensor | None  # [n]
@@ -348,12 +386,12 @@ def moments_of(advantages: Tensor) -> tuple[Tensor, Tensor]:
 @torch.no_grad()
 def diagnose(evaluation: Evaluation, clip_range: float) -> dict[str, Tensor]:
     """What says whether learning is healthy. [] each"""
-    log_rhos, targets = evaluation.log_rhos, evaluation.targets
+    log_ratios, targets = evaluation.log_ratios, evaluation.targets
     unexplained = (targets.vs - evaluation.values).var(correction=0) / (targets.vs.var(correction=0) + _LEAST_DEVIATION)
     return {
-        "kl": kl_of_step(log_rhos).mean(),
-        "clip_fraction": ((log_rhos.exp() - 1).abs() > clip_range).float().mean(),
-        "rho_mean": log_rhos.exp().mean(),
+        "kl": kl_of_step(log_ratios).mean(),
+        "clip_fraction": ((log_ratios.exp() - 1).abs() > clip_range).float().mean(),
+        "rho_mean": evaluation.log_rhos.exp().mean(),
         "explained_variance": 1 - unexplained,
         "advantage_std": targets.advantages.std(correction=0),
     }

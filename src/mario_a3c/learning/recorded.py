@@ -7,6 +7,9 @@ from torch import Tensor
 
 from mario_a3c.models.execution import CudaGraph, Execution
 
+# More than slots and sizes of minibatches make: then the tensors are others every time, and recording is no use.
+_MOST_KINDS = 16
+
 
 class RecordedSteps:
     """One graph for each kind of step: the same work on the same tensors, but for what it is called with.
@@ -21,7 +24,7 @@ class RecordedSteps:
 
     def __call__(self, kind: Hashable, step: Callable[[Tensor], Tensor], argument: Tensor) -> Tensor:
         """`step(argument)`, recorded or not; the result is the caller's."""
-        if not self._is_gpu:
+        if not self._is_gpu or (kind not in self._graphs and len(self._graphs) == _MOST_KINDS):
             return step(argument)
         if kind not in self._graphs:
             self._graphs[kind] = None

@@ -15,7 +15,7 @@ class UpdateStats:
     loss_policy: float
     loss_value: float
     entropy: float
-    kl: float  # from the policy that acted
+    kl: float  # from the policy with which the update began
     clip_fraction: float  # ratios beyond the clipped objective's range
     rho_mean: float
     first_log_rho_max: float  # largest |log rho| before the first optimizer step: 0 up to rounding where nothing lags

@@ -137,7 +137,10 @@ def decide_execution(config: ExecutionConfig, backbone: Backbone, cache: CacheDi
     On a CPU that is eager float32, unless `mario bench model` found something faster for this backbone here.
     """
     device = choose_device(config.device)
-    return _on_gpu(config, device) if device.type == "cuda" else _on_cpu(config, backbone, cache)
+    execution = _on_gpu(config, device) if device.type == "cuda" else _on_cpu(config, backbone, cache)
+    if execution.compilation != "none" and cache is not None:
+        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache.folder("kernels")))
+    return execution
 
 
 def choose_device(name: str) -> torch.device:

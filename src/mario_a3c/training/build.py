@@ -1,7 +1,6 @@
 """The one place where the parts are put together."""
 
 import itertools
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -68,10 +67,9 @@ def make_envs(config: TrainingConfig, cache: CacheDir) -> list[EnvBatch]:
     vector_env = config.vector_env
     sizes = group_sizes(config)
     progress_map = make_progress_map(config, cache) if vector_env.env.progress == "map" else None
-    num_threads = max(1, (vector_env.num_threads or _num_cores()) // len(sizes))
     return [
         MarioBatch(
-            replace(vector_env, num_envs=size, num_threads=num_threads, env=replace(vector_env.env, frame_stack=1)),
+            replace(vector_env, num_envs=size, env=replace(vector_env.env, frame_stack=1)),
             rom=config.rom,
             engine=config.engine,
             cache=cache,
@@ -159,7 +157,3 @@ def make_replay(config: TrainingConfig, execution: Execution, model: MarioActorC
         total_updates=config.budget.num_updates, state=model.initial_state(num_envs),
         device=execution.device, seed=config.vector_env.seed,
     )  # fmt: skip
-
-
-def _num_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -122,6 +122,7 @@ def train(config: TrainingConfig, training: Training, run_dir: RunDir, names: Ch
     trainer.tasks = [report, saving]
     announce(config, training, run_dir)
     write_record(run_dir, metadata, status="running")
+    warm_up(training)
     reason = trainer.run()
     if reason is StopReason.SIGNAL:
         LOG.warning("interrupted")
@@ -181,8 +182,16 @@ def announce(config: TrainingConfig, training: Training, run_dir: RunDir) -> Non
     )  # fmt: skip
     goal = "" if rate is None else f"until {rate:.0%} of the last {budget.clear_window} episodes reach the flag, "
     LOG.info("%sat most %s updates; the run is in %s", goal, f"{budget.num_updates:,}", run_dir.path)
-    if execution.compilation != "none":
-        LOG.info("the network is compiled first, which takes up to a minute")
+
+
+def warm_up(training: Training) -> None:
+    """Before the first step: where networks are compiled, that is not a part of learning."""
+    if training.execution.compilation == "none":
+        return
+    LOG.info("the network is compiled first, which takes up to a minute")
+    started = time.perf_counter()
+    training.trainer.parts.warm_up()
+    LOG.info("compiled in %s", duration(time.perf_counter() - started))
 
 
 def conclude(result: TrainingResult) -> None:

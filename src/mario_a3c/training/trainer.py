@@ -49,6 +49,10 @@ class Parts:
         restore_state(self._stateful(), state)
         self.collector.publish(self.learner.weights())
 
+    def warm_up(self) -> None:
+        """Compiles everything, so that no step of the run waits for it."""
+        self.learner.warm_up(self.collector.warm_up(), self.collector.policy_lag)
+
     def close(self) -> None:
         self.collector.close()
         if self.replay is not None:

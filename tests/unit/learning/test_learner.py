@@ -188,6 +188,37 @@ def test_one_pass_equals_one_clipped_pass_where_nothing_lags(target: Any) -> Non
     assert_equal_weights(plain, clipped, rtol=1e-4, atol=1e-6)
 
 
+def test_passes_are_clipped_around_the_policy_they_begin_with_and_not_the_one_that_acted() -> None:
+    training = make_training(learner_config=LearnerConfig(objective="clipped", lr=1e-9))
+    rollout = make_rollout(training)
+    behind = replace(rollout, log_probs=rollout.log_probs - 0.5, weights_version=-1)  # others acted, less surely
+    stats = training.learner.update(behind)
+    assert stats.first_log_rho_max == pytest.approx(0.5, abs=1e-5)
+    assert (stats.clip_fraction, stats.kl) == pytest.approx((0.0, 0.0), abs=1e-6)
+    torch.testing.assert_close(behind.anchor_log_probs, rollout.log_probs)
+    forgotten = training.learner.update(replace(behind, weights_version=training.learner.num_updates))
+    assert forgotten.clip_fraction == 1.0
+
+
+@pytest.mark.parametrize("clip_rho", [1.0, 2.0])
+def test_what_others_did_counts_as_much_as_the_policy_would_have_done_it(clip_rho: float) -> None:
+    """One clipped step from its own beginning is the policy gradient with clipped ratios, lag or not."""
+    config = LearnerConfig(minibatches=1, **PLAIN_DESCENT)  # type: ignore[arg-type]
+    training = make_training(returns=ReturnConfig(clip_rho=clip_rho), learner_config=config)
+    rollout = make_rollout(training)
+    acted = rollout.log_probs + torch.linspace(-0.5, 0.5, rollout.log_probs.numel()).view_as(rollout.log_probs)
+    behind = replace(rollout, log_probs=acted, weights_version=-1)
+    plain, clipped = (weights_after(training, behind, objective=each) for each in ("policy_gradient", "clipped"))
+    assert_equal_weights(plain, clipped, rtol=1e-5, atol=1e-7)
+
+
+def test_warming_up_learns_nothing() -> None:
+    training, untouched = (make_training(learner_config=LearnerConfig(epochs=2)) for _ in range(2))
+    training.learner.warm_up(training.collector.warm_up(), policy_lag=1)
+    for (_, stats), (_, expected) in zip(training.updates(2), untouched.updates(2), strict=True):
+        assert stats == expected
+
+
 def test_several_passes_are_clipped_and_one_is_not_unless_asked() -> None:
     assert not LearnerConfig().is_clipped
     assert LearnerConfig(epochs=3).is_clipped
