@@ -19,6 +19,7 @@ from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.config import ExecutionConfig, ModelConfig, RecurrentType
 from mario_a3c.models.execution import (
     Compilation,
+    CudaGraph,
     Execution,
     Precision,
     allow_cpu_bfloat16,
@@ -129,7 +130,6 @@ def bench_model(config: BenchConfig, execution: ExecutionConfig, cache: CacheDir
         if device.type == "cpu"
         else _ways_on_gpu(str(device), execution, config.autotune)
     )
-    torch.backends.cudnn.benchmark = config.autotune
     speeds: list[ModelSpeed] = []
     for backbone in _BACKBONES:
         for group in (_acting(backbone, ways), _training(backbone, ways)):
@@ -187,7 +187,10 @@ def _acting(backbone: BackboneName, ways: list[Execution]) -> Iterable[_Subject]
 
 
 def _training(backbone: BackboneName, ways: list[Execution]) -> Iterable[_Subject]:
-    yield from (_Subject(backbone, "none", "train", way) for way in ways)
+    for way in ways:
+        yield _Subject(backbone, "none", "train", way)
+        if _learns_by_graph(way):
+            yield _Subject(backbone, "none", "train", way, has_graph=True)
 
 
 def _memories_acting(way: Execution) -> Iterable[_Subject]:
@@ -196,9 +199,14 @@ def _memories_acting(way: Execution) -> Iterable[_Subject]:
 
 def _memories_training(way: Execution) -> Iterable[_Subject]:
     for memory in _MEMORIES:
-        yield _Subject("nature", memory, "train", way)
-        if memory in ("gru", "lstm"):
+        yield _Subject("nature", memory, "train", way, has_graph=_learns_by_graph(way))
+        if memory in ("gru", "lstm") and way.device == "cpu":
             yield _Subject("nature", memory, "train", way, variant="one step after the other")
+
+
+def _learns_by_graph(way: Execution) -> bool:
+    """As the learner does; here only where no scale of the loss has to be found."""
+    return way.device != "cpu" and way.precision != "float16"
 
 
 def _costs(rows: list[ModelSpeed]) -> dict[str, float]:
@@ -307,9 +315,9 @@ def _prepare_training(subject: _Subject, model: MarioActorCritic) -> Callable[[]
         model.memory.unroll = partial(unroll_by_steps, model.memory)  # type: ignore[method-assign]
     shape = subject.load.rollout
     observations = torch.randint(0, 256, (*shape, *model.observation_shape), dtype=torch.uint8, device=device)
-    starts = (torch.rand(shape) < _START_PROBABILITY).to(device if subject.variant else "cpu")
+    starts = (torch.rand(shape) < _START_PROBABILITY).to(device)
     state = model.initial_state(shape[1])
-    optimizer = torch.optim.Adam(model.parameters(), 1e-4, fused=True)
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-4, fused=True, capturable=device != "cpu")
     scaler = execution.grad_scaler()
 
     def work() -> None:
@@ -320,4 +328,4 @@ def _prepare_training(subject: _Subject, model: MarioActorCritic) -> Callable[[]
         scaler.step(optimizer)
         scaler.update()
 
-    return work
+    return CudaGraph(work, ()) if subject.has_graph else work

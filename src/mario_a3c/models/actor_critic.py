@@ -71,10 +71,7 @@ class MarioActorCritic(nn.Module):
         return self._decide(features, state, memory_state)
 
     def unroll(self, observations: Tensor, episode_starts: Tensor, state: State) -> ModelOutput:
-        """A rollout: uint8 [T, N, C, H, W], bool [T, N], and the state before its first step.
-
-        `episode_starts` may stay on the CPU, where the consoles wrote it: GRU and LSTM read it there, without a wait.
-        """
+        """A rollout: uint8 [T, N, C, H, W], bool [T, N], and the state before its first step."""
         seen = self.backbone(observations.flatten(0, 1)).unflatten(0, observations.shape[:2])
         features, memory_state = self.memory.unroll(seen, episode_starts, state)
         return self._decide(features, state, memory_state)

@@ -1,5 +1,9 @@
-"""GRU and LSTM. An unroll cuts the rollout where episodes start and runs the pieces side by side, as rows of one packed
-batch, through the library's own sequence kernel: no Python loop over T, however many episodes begin in it.
+"""GRU and LSTM.
+
+On a CPU an unroll cuts the rollout where episodes start and runs the pieces side by side, as rows of one packed batch,
+through the library's own sequence kernel: no Python loop over T, however many episodes begin in it. On a GPU the inputs
+of all steps are multiplied at once and the steps follow each other, with the state masked where an episode starts: the
+same few kernels T times over, which can be recorded, and which need not ask where the episodes start.
 """
 
 from typing import NamedTuple, TypeVar
@@ -14,7 +18,7 @@ Layer = TypeVar("Layer", bound=nn.RNNBase)
 
 
 class GruMemory(nn.Module):
-    has_fixed_work = False  # how the rollout is cut depends on where episodes start
+    has_fixed_work = True
 
     def __init__(self, input_size: int, output_size: int) -> None:
         super().__init__()
@@ -29,13 +33,24 @@ class GruMemory(nn.Module):
         return hidden, {"hidden": hidden}
 
     def unroll(self, features: Tensor, episode_starts: Tensor, state: State) -> tuple[Tensor, State]:
+        if features.is_cuda:
+            return self._unroll_by_steps(features, episode_starts, state["hidden"])
         pieces = cut_at_starts(episode_starts, features.device)
         output, hidden = self.gru(pieces.pack(features), pieces.first(state["hidden"])[None])
         return pieces.unpack(output), {"hidden": pieces.last(hidden[0])}
 
+    def _unroll_by_steps(self, features: Tensor, episode_starts: Tensor, hidden: Tensor) -> tuple[Tensor, State]:
+        of_inputs, of_hidden, *biases = cell_weights(self.gru)
+        outputs = []
+        for gates, going_on in zip(features @ of_inputs.T, is_going_on(features, episode_starts), strict=True):
+            hidden = hidden * going_on
+            hidden = torch.ops.aten._thnn_fused_gru_cell(gates, hidden @ of_hidden.T, hidden, *biases)[0]
+            outputs.append(hidden)
+        return torch.stack(outputs), {"hidden": hidden}
+
 
 class LstmMemory(nn.Module):
-    has_fixed_work = False
+    has_fixed_work = True
 
     def __init__(self, input_size: int, output_size: int) -> None:
         super().__init__()
@@ -52,10 +67,23 @@ class LstmMemory(nn.Module):
         return hidden, {"hidden": hidden, "cell": cell}
 
     def unroll(self, features: Tensor, episode_starts: Tensor, state: State) -> tuple[Tensor, State]:
+        if features.is_cuda:
+            return self._unroll_by_steps(features, episode_starts, state["hidden"], state["cell"])
         pieces = cut_at_starts(episode_starts, features.device)
         before = (pieces.first(state["hidden"])[None], pieces.first(state["cell"])[None])
         output, (hidden, cell) = self.lstm(pieces.pack(features), before)
         return pieces.unpack(output), {"hidden": pieces.last(hidden[0]), "cell": pieces.last(cell[0])}
+
+    def _unroll_by_steps(
+        self, features: Tensor, episode_starts: Tensor, hidden: Tensor, cell: Tensor
+    ) -> tuple[Tensor, State]:
+        of_inputs, of_hidden, *biases = cell_weights(self.lstm)
+        outputs = []
+        for gates, going_on in zip(features @ of_inputs.T, is_going_on(features, episode_starts), strict=True):
+            hidden, cell = hidden * going_on, cell * going_on
+            hidden, cell = torch.ops.aten._thnn_fused_lstm_cell(gates, hidden @ of_hidden.T, cell, *biases)[:2]
+            outputs.append(hidden)
+        return torch.stack(outputs), {"hidden": hidden, "cell": cell}
 
 
 class Pieces(NamedTuple):
@@ -89,9 +117,7 @@ class Pieces(NamedTuple):
 
 
 def cut_at_starts(episode_starts: Tensor, device: torch.device) -> Pieces:
-    """Index arithmetic on the CPU. For starts that lie on a GPU it waits until everything before it is done there, once
-    per unroll; starts that lie on the CPU cost no wait.
-    """
+    """Index arithmetic on the CPU."""
     starts = episode_starts.cpu()
     T, N = starts.shape  # noqa: N806 -- axes are capitals
     begins = starts.clone()
@@ -113,6 +139,11 @@ def cut_at_starts(episode_starts: Tensor, device: torch.device) -> Pieces:
         is_new_episode=((first_step > 0) | starts[0, env]).to(device),
         last_piece=ends_rollout.nonzero()[:, 0][env[ends_rollout].argsort()].to(device),
     )
+
+
+def is_going_on(features: Tensor, episode_starts: Tensor) -> Tensor:
+    """[T, N, 1]: 0 where an episode starts, else 1."""
+    return (~episode_starts).to(features)[..., None]
 
 
 def cell_weights(layer: nn.RNNBase) -> list[Tensor]:
