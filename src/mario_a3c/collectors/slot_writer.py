@@ -11,6 +11,7 @@ from mario_a3c.acting.actor import Actor
 from mario_a3c.envs.env_batch import EnvBatch
 from mario_a3c.experience.frames import push_frame
 from mario_a3c.experience.rollout import Rollout
+from mario_a3c.models.execution import wait_for_device
 from mario_a3c.models.memories import State as MemoryState
 from mario_a3c.models.memories import gather_envs
 from mario_a3c.stateful import State, check_fit
@@ -38,8 +39,10 @@ class SlotWriter:
         self._needs_staging = self.device.type == "cuda"
         self._staging = torch.zeros(envs.observations.shape, dtype=torch.uint8).squeeze(1)
         self._starts = torch.ones(envs.num_envs, dtype=torch.bool)
+        self._actions = torch.zeros(envs.num_envs, dtype=torch.int64)
         if self._needs_staging:
             self._staging, self._starts = self._staging.pin_memory(), self._starts.pin_memory()
+            self._actions = self._actions.pin_memory()
 
     def fill(self, slot: Rollout) -> npt.NDArray[Any]:
         """Plays a rollout into `slot`; returns the records of the episodes that ended in it."""
@@ -94,7 +97,9 @@ class SlotWriter:
     def _step(self, slot: Rollout, t: int, actions: Tensor) -> None:
         row = slot.frames[t + self.frame_stack]
         target = self._staging if self._needs_staging else row
-        self.envs.step(actions.cpu().numpy(), target.numpy())
+        self._actions.copy_(actions, non_blocking=True)
+        wait_for_device(self.device)
+        self.envs.step(self._actions.numpy(), target.numpy())
         if self._needs_staging:
             row.copy_(target, non_blocking=True)
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from mario_a3c.models.execution import wait_for_device
+
 
 @dataclass(frozen=True, slots=True)
 class UpdateStats:
@@ -59,7 +61,9 @@ class Tally:
 
     def read(self) -> dict[str, float]:
         """Of the whole update, by the names of `UpdateStats`, in one transfer from the device."""
-        rows = torch.stack(self._steps).cpu().double()
+        rows = torch.stack(self._steps)
+        wait_for_device(rows.device)
+        rows = rows.cpu().double()
         is_replayed = torch.tensor(self._is_replayed)
         fresh, replayed = rows[~is_replayed], rows[is_replayed]
         applied = rows[_column(rows, "is_skipped") == 0]

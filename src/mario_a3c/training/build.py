@@ -1,6 +1,7 @@
 """The one place where the parts are put together."""
 
 import itertools
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,6 +33,8 @@ from mario_a3c.training.progress import Progress
 from mario_a3c.training.stopping import StopRequest
 from mario_a3c.training.timing import Timing
 from mario_a3c.training.trainer import Parts, Trainer
+
+_MANY_CORES, _CORES_FOR_OTHERS = 8, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +68,11 @@ def build_training(
 def make_envs(config: TrainingConfig, cache: CacheDir) -> list[EnvBatch]:
     """The game. Frames come one by one: they are stacked where they are learned from."""
     vector_env = config.vector_env
-    sizes = group_sizes(config)
+    sizes, num_threads = group_sizes(config), console_threads(config)
     progress_map = make_progress_map(config, cache) if vector_env.env.progress == "map" else None
     return [
         MarioBatch(
-            replace(vector_env, num_envs=size, env=replace(vector_env.env, frame_stack=1)),
+            replace(vector_env, num_envs=size, num_threads=num_threads, env=replace(vector_env.env, frame_stack=1)),
             rom=config.rom,
             engine=config.engine,
             cache=cache,
@@ -95,6 +98,16 @@ def group_sizes(config: TrainingConfig) -> list[int]:
     if num_groups > num_envs:
         raise ConfigError(f"--env-groups {num_groups} of --num-envs {num_envs} would leave a group empty")
     return [num_envs // num_groups + (group < num_envs % num_groups) for group in range(num_groups)]
+
+
+def console_threads(config: TrainingConfig) -> int:
+    """0 means all cores. Where others act and learn meanwhile, they have two of many: a console that must wait for its
+    core keeps all the others waiting."""
+    num_threads = config.vector_env.num_threads
+    if num_threads or not config.collector.overlap_collect:
+        return num_threads
+    num_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return num_cores - _CORES_FOR_OTHERS if num_cores >= _MANY_CORES else 0
 
 
 def make_model(
