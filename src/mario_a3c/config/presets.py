@@ -1,5 +1,7 @@
 """Values that suit a kind of machine, so that a newcomer need not tune."""
 
+from dataclasses import replace
+
 from mario_a3c.collectors.config import CollectorConfig
 from mario_a3c.config.run import BudgetConfig
 from mario_a3c.config.training import PresetName, TrainingConfig
@@ -14,7 +16,13 @@ def preset_config(name: PresetName) -> TrainingConfig:
     if name == "cpu":
         return _for_one_stage("cpu", num_envs=16, planned_updates=4000, minibatches=4)
     if name == "gpu":
-        return _for_one_stage("gpu", num_envs=512, planned_updates=250, minibatches=8)
+        config = _for_one_stage("gpu", num_envs=512, planned_updates=250, minibatches=8)
+        # Updates are few and large: the average must not reach back to the beginning.
+        return replace(
+            config,
+            collector=replace(config.collector, overlap_collect=True),
+            learner=replace(config.learner, ema_decay=0.8),
+        )
     raise ConfigError(f"--preset {name} is decided by the device first: cpu or gpu")
 
 
