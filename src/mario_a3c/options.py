@@ -14,15 +14,17 @@ from typing import Any, TypeVar
 Config = TypeVar("Config")
 
 
-def option(default: Any, help: str, *, flag: str | None = None, positional: bool = False) -> Any:
+def option(
+    default: Any, help: str, *, flag: str | None = None, alias: str | None = None, positional: bool = False
+) -> Any:
     """A field with its default and help.
 
-    `flag` is for documented names that differ from the field's: `flag="--per-alpha"`. A positional option is
-    given without a flag.
+    `flag` is for documented names that differ from the field's: `flag="--per-alpha"`; `alias` is a second, short one:
+    `alias="-q"`. A positional option is given without a flag.
     """
     if flag is not None and not flag.startswith("--"):
         raise ValueError(f"a flag begins with two hyphens, got {flag!r}")
-    metadata: Mapping[str, Any] = {"help": help, "flag": flag, "positional": positional}
+    metadata: Mapping[str, Any] = {"help": help, "flag": flag, "alias": alias, "positional": positional}
     return field(default=default, metadata=metadata)
 
 
@@ -41,6 +43,11 @@ def flag_of(option_field: "Field[Any]") -> str:
     """The flag under which a user sets this field: its documented name, else made from the field's name."""
     documented: str | None = option_field.metadata.get("flag")
     return documented or "--" + option_field.name.replace("_", "-")
+
+
+def alias_of(option_field: "Field[Any]") -> str | None:
+    alias: str | None = option_field.metadata.get("alias")
+    return alias
 
 
 def help_of(option_field: "Field[Any]") -> str:

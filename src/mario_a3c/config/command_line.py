@@ -17,7 +17,7 @@ from tyro.constructors import (
 )
 
 from mario_a3c.config.paths import parse_path
-from mario_a3c.options import flag_of, help_of, is_option, is_positional
+from mario_a3c.options import alias_of, flag_of, help_of, is_option, is_positional
 
 Arguments = TypeVar("Arguments")
 
@@ -82,7 +82,8 @@ def _with_flag(field: "dataclasses.Field[Any]", annotation: Any) -> Any:
         # A section's fields carry the flags. One that only gathers sections would add its name to their headings.
         return Annotated[annotation, tyro.conf.arg(name="")] if _only_gathers(annotation) else annotation
     name = flag_of(field).removeprefix("--")
-    annotated: Any = Annotated[annotation, tyro.conf.arg(name=name, help=help_of(field))]
+    aliases = [alias] if (alias := alias_of(field)) else None
+    annotated: Any = Annotated[annotation, tyro.conf.arg(name=name, help=help_of(field), aliases=aliases)]
     positional: Any = tyro.conf.Positional
     return positional[annotated] if is_positional(field) else annotated
 
