@@ -27,10 +27,12 @@ HEIGHT = {room: -row for row, rooms in enumerate(ROWS) for room in rooms}
 
 # One library, one place.
 HOMES = {
-    "ctypes": {"native"},
+    "ctypes": {"native", "monitoring"},  # the console's library; the GPU driver's
     "gymnasium": {"envs"},
     "tensorboard": {"metrics"},
     "wandb": {"metrics"},
+    "duckdb": {"metrics"},
+    "matplotlib": {"metrics"},
     "optuna": {"search"},
     "ray": {"search", "training"},
     "tyro": {"config"},

@@ -33,6 +33,8 @@ OPTIONAL_PACKAGES = (
     ("tensorboard", "curves in TensorBoard", "tensorboard"),
     ("optuna", "hyper-parameter search", "search"),
     ("wandb", "metrics mirrored to Weights & Biases", "wandb"),
+    ("duckdb", "a run's metrics as one Parquet table", "parquet"),
+    ("matplotlib", "curves of `mario status --plot`", "plot"),
     ("ray", "training and search over several machines", "ray"),
     ("fastapi", "the dashboard", "dashboard"),
     ("playwright", "tests of the dashboard in a real browser", "browser"),
