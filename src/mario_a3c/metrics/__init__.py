@@ -1,0 +1,1 @@
+"""What a run writes about itself, and how it is read again."""

@@ -1,0 +1,293 @@
+"""Every field of every record that a run writes: the one place where names, units and meanings are said.
+
+`docs/metrics_schema.md` is made from it, and whatever is written is checked against it.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+VERSION = 1
+
+Kind = Literal["metrics", "episode", "heartbeat"]
+Type = Literal["integer", "number", "text", "switch", "texts", "numbers by name"]
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a record. It is always there, and null where `present` does not hold."""
+
+    name: str
+    type: Type
+    unit: str
+    meaning: str
+    group: str = "run"
+    present: str = "always"
+
+    @property
+    def tag(self) -> str:
+        """Its name in TensorBoard and W&B."""
+        return f"{self.group}/{self.name}"
+
+    @property
+    def is_curve(self) -> bool:
+        return self.type in ("integer", "number", "numbers by name") and self.group != "identity"
+
+
+_EPISODE = "once an episode has ended"
+_REPLAY = "with --per"
+_GPU = "where NVIDIA's driver answers"
+
+_IDENTITY = (
+    Field("kind", "text", "", "what kind of record this is", "identity"),
+    Field("schema", "integer", "", f"version of this table, now {VERSION}", "identity"),
+    Field("session", "integer", "starts", "which start of the run wrote it, from 1", "identity"),
+    Field("time", "number", "s", "when, in seconds since 1970", "identity"),
+    Field("update", "integer", "updates", "updates made by the run so far", "identity"),
+    Field("global_step", "integer", "steps", "steps learned from so far, in all environments", "identity"),
+)
+
+METRICS = (
+    *_IDENTITY,
+    Field("seconds", "number", "s", "time spent on updates, in all starts", "run"),
+    Field("episodes_total", "integer", "episodes", "episodes that have ended", "episodes"),
+    Field("clears_total", "integer", "episodes", "of them, those that reached the flag or axe", "episodes"),
+    # Losses and what else an update says of itself: means over the updates since the last record.
+    Field("loss_total", "number", "", "what is minimised: policy, value and entropy", "learning", "when it is finite"),
+    Field("loss_policy", "number", "", "the policy's part of it", "learning", "when it is finite"),
+    Field("loss_value", "number", "", "the value's part, before its weight", "learning", "when it is finite"),
+    Field("loss_replay", "number", "", "loss on replayed sequences", "learning", f"{_REPLAY}, when one was sampled"),
+    Field("entropy", "number", "nat", "mean entropy of the policy; ln(actions) when it has no preference", "learning"),
+    Field("kl", "number", "nat", "divergence from the policy that acted", "learning"),
+    Field("clip_fraction", "number", "share", "probability ratios beyond the clipped objective's range", "learning"),
+    Field("rho_mean", "number", "", "mean importance ratio", "learning"),
+    Field("first_log_rho_max", "number", "", "largest |log ratio| before an update's first step", "learning"),
+    Field("explained_variance", "number", "", "how much of the returns the value explains; 1 is all", "learning"),
+    Field("advantage_std", "number", "", "deviation of the advantages", "learning"),
+    Field("grad_norm", "number", "", "length of the gradient before clipping", "learning"),
+    Field("learning_rate", "number", "", "of the optimizer", "learning"),
+    Field("entropy_beta", "number", "", "weight of the entropy", "learning"),
+    Field("optimizer_steps", "integer", "steps", "optimizer steps since the last record", "learning"),
+    Field("skipped_steps", "integer", "steps", "of them, not applied because something was not finite", "learning"),
+    Field("rollbacks_total", "integer", "", "times the last good weights were taken back", "learning"),
+    Field("num_pieces", "integer", "pieces", "of a minibatch, to fit into memory", "learning"),
+    Field("policy_lag", "number", "updates", "mean age of the weights that acted", "learning"),
+    Field("policy_lag_max", "integer", "updates", "largest age since the last record", "learning"),
+    # The last episodes.
+    Field("avg_return", "number", "", "mean return of the last --return-window episodes", "episodes", _EPISODE),
+    Field("recent_return_p50", "number", "", "median of the same", "episodes", _EPISODE),
+    Field("recent_return_p90", "number", "", "90th percentile of the same", "episodes", _EPISODE),
+    Field("recent_return_p99", "number", "", "99th percentile of the same", "episodes", _EPISODE),
+    Field("episode_length_mean", "number", "steps", "mean length of the same", "episodes", _EPISODE),
+    Field("episode_length_p90", "number", "steps", "90th percentile of the same", "episodes", _EPISODE),
+    Field("progress_mean", "number", "pixels", "mean progress of the same", "episodes", _EPISODE),
+    Field(
+        "end_shares",
+        "numbers by name",
+        "share",
+        "how the same ended: flag, death, time_limit, stall, ...",
+        "ends",
+        _EPISODE,
+    ),
+    Field(
+        "clear_rate",
+        "number",
+        "share",
+        "of the last --clear-window episodes, those that reached the flag",
+        "episodes",
+        _EPISODE,
+    ),
+    Field(
+        "clear_rate_by_stage",
+        "numbers by name",
+        "share",
+        "the same for each stage that was played",
+        "clear_rate",
+        _EPISODE,
+    ),
+    Field("furthest_progress", "number", "pixels", "largest progress of any episode", "episodes", _EPISODE),
+    # Speed, and where the time goes: since the last record.
+    Field("env_steps_per_sec", "number", "steps/s", "of all environments together", "speed"),
+    Field("env_fps", "number", "frames/s", "NES frames, of all environments together", "speed"),
+    Field("updates_per_sec", "number", "updates/s", "updates of the learner", "speed"),
+    Field("share_consoles", "number", "share", "of the time, stepping consoles", "time"),
+    Field("share_acting", "number", "share", "of the time, deciding what to press", "time"),
+    Field("share_collect", "number", "share", "both together: collecting", "time"),
+    Field("share_learn", "number", "share", "of the time, learning", "time"),
+    Field("share_wait", "number", "share", "of the time, the learner waiting for a rollout (overlapped)", "time"),
+    Field("eta_seconds", "number", "s", "until the budget is used up, at this speed", "speed"),
+    # Replay.
+    Field("replay_fill_rate", "number", "share", "of its room that is used", "replay", _REPLAY),
+    Field("replay_last_unique_ratio", "number", "share", "different sequences in the last sample", "replay", _REPLAY),
+    Field("replay_avg_unique_ratio", "number", "share", "the same, averaged over all samples", "replay", _REPLAY),
+    Field("avg_sample_unique_ratio", "number", "share", "another name of the same", "replay", _REPLAY),
+    Field("replay_push_total", "integer", "steps", "steps stored so far", "replay", _REPLAY),
+    Field(
+        "td_error_p50",
+        "number",
+        "",
+        "median |advantage| of the last rollout, from which priorities come",
+        "replay",
+        _REPLAY,
+    ),
+    Field("td_error_p90", "number", "", "90th percentile of the same", "replay", _REPLAY),
+    Field("td_error_p99", "number", "", "99th percentile of the same", "replay", _REPLAY),
+    # The machine.
+    Field("gpu_util_last", "number", "%", "share of the last moment in which the GPU worked", "gpu", _GPU),
+    Field("gpu_util_mean_window", "number", "%", "mean of the last --gpu-window samples", "gpu", _GPU),
+    Field("gpu_util_peak_window", "number", "%", "largest of the same", "gpu", _GPU),
+    Field("gpu_mem_used_mb", "number", "MB", "memory in use on the GPU, by everybody", "gpu", _GPU),
+    Field("gpu_mem_peak_mb", "number", "MB", "largest of the same window", "gpu", _GPU),
+    Field("gpu_temperature_c", "number", "°C", "of the GPU", "gpu", _GPU),
+    Field("gpu_power_w", "number", "W", "of the GPU", "gpu", _GPU),
+    Field("cpu_percent", "number", "%", "of this process; 100 is one core", "machine"),
+    Field("memory_mb", "number", "MB", "resident memory of this process", "machine"),
+    Field("memory_free_mb", "number", "MB", "that the system could still give", "machine", "on Linux"),
+    Field("disk_free_mb", "number", "MB", "free where the run is written", "machine"),
+    Field("num_threads", "integer", "threads", "of Python's in this process", "machine"),
+    Field("telemetry_cpu_share", "number", "share", "of the process's CPU time, spent on all of this", "machine"),
+    Field("alerts", "texts", "", "names of the alerts that hold", "alerts"),
+    Field("alerts_active", "integer", "alerts", "how many", "alerts"),
+)
+
+EPISODES = (
+    *_IDENTITY,
+    Field("stage", "text", "", "where it began, like 1-1"),
+    Field("return", "number", "", "sum of its rewards"),
+    Field("length", "integer", "steps", "its steps"),
+    Field("frames", "integer", "frames", "its NES frames"),
+    Field("progress", "number", "pixels", "how far it came"),
+    Field("end_reason", "text", "", "flag, death, game_over, warp, time_limit, stall or jammed"),
+    Field("number", "integer", "", "which episode of its environment this was"),
+    Field("start", "integer", "", "which start state it began from"),
+)
+
+HEARTBEATS = (
+    *_IDENTITY,
+    Field("pid", "integer", "", "the process"),
+    Field("host", "text", "", "the machine it runs on"),
+    Field(
+        "phase", "text", "", "starting, collect, learn, tasks, save, interrupt; at the end finished, stopped or failed"
+    ),
+    Field("interval_seconds", "number", "s", "time between heartbeats"),
+    Field("phase_seconds", "number", "s", "how long it has been in it"),
+    Field("rollout_progress", "number", "share", "of the running rollout's steps"),
+    Field("quiet_seconds", "number", "s", "since anything moved: a step, a minibatch, a change of phase"),
+    Field("stall_after_seconds", "number", "s", "from when on that is called a stall"),
+    Field("is_stalled", "switch", "", "whether it is"),
+    Field("stack_file", "text", "", "where the threads' stacks were written", present="after a stall"),
+    Field("num_updates_planned", "integer", "updates", "updates at the most"),
+    Field("env_steps_per_sec", "number", "steps/s", "as in the last metrics", present="after the first metrics"),
+    Field("cpu_percent", "number", "%", "of this process; 100 is one core"),
+    Field("memory_mb", "number", "MB", "resident memory of this process"),
+    Field("num_threads", "integer", "threads", "of Python's in this process"),
+    Field("gpu_util_last", "number", "%", "share of the last moment in which the GPU worked", present=_GPU),
+    Field("gpu_mem_used_mb", "number", "MB", "memory in use on the GPU", present=_GPU),
+    Field("message", "text", "", "why it ended", present="at the end"),
+)
+
+FIELDS: Mapping[Kind, Mapping[str, Field]] = {
+    "metrics": {field.name: field for field in METRICS},
+    "episode": {field.name: field for field in EPISODES},
+    "heartbeat": {field.name: field for field in HEARTBEATS},
+}
+
+
+def complete(kind: Kind, values: Mapping[str, Any]) -> Record:
+    """A record with every field of its kind, in their order; what is not finite or not there is null.
+
+    Raises ValueError on a name that the schema does not know: a defect, found by the first test that meets it.
+    """
+    fields = FIELDS[kind]
+    if not values.keys() <= fields.keys():
+        raise ValueError(f"{kind} records have no {sorted(values.keys() - fields.keys())}; add it to metrics/schema.py")
+    given = {"kind": kind, "schema": VERSION, **values}
+    return {name: finite(given.get(name)) for name in fields}
+
+
+def finite(value: Any) -> Any:
+    """JSON has no nan and no infinity."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: finite(each) for name, each in value.items()}
+    return value
+
+
+def curves(record: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """Everything in a metrics record that can be drawn: tag and number."""
+    for name, field in FIELDS["metrics"].items():
+        value = record.get(name)
+        if value is None or not field.is_curve:
+            continue
+        if isinstance(value, Mapping):
+            yield from ((f"{field.group}/{key}", float(each)) for key, each in value.items() if each is not None)
+        else:
+            yield field.tag, float(value)
+
+
+def problems_of(record: Mapping[str, Any]) -> list[str]:
+    """What is wrong with a record that was read; for tests and for files of unknown origin."""
+    kind: Any = record.get("kind")
+    if kind not in FIELDS:
+        return [f"unknown kind {kind!r}"]
+    fields = FIELDS[kind]
+    wrong = [f"unknown field {name}" for name in record if name not in fields]
+    wrong += [f"{name} is missing" for name in fields if name not in record]
+    return wrong + [
+        f"{name} is {record[name]!r}, not {field.type}"
+        for name, field in fields.items()
+        if record.get(name) is not None and not _fits(field.type, record[name])
+    ]
+
+
+def _fits(expected: Type, value: Any) -> bool:
+    if expected == "numbers by name":
+        return isinstance(value, dict) and all(_fits("number", each) for each in value.values() if each is not None)
+    if expected == "texts":
+        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    if isinstance(value, bool):
+        return expected == "switch"
+    return isinstance(value, {"integer": int, "number": int | float, "text": str, "switch": bool}[expected])
+
+
+_HEAD = """# What a run writes about itself
+
+Every record is one line of JSON in the run's folder. This page is generated by `python scripts/generate_docs.py` from
+`mario_a3c/metrics/schema.py`; a test fails when the two part. How to look at it is in [telemetry](telemetry.md).
+
+Every field is in every record of its kind, with null where its last column does not hold. Records of older versions may
+lack fields: read with `record.get(name)`. In TensorBoard and Weights & Biases a metric's name is `group/name`, the axis
+is `global_step`.
+
+```bash
+jq -r '[.global_step, .avg_return, .env_steps_per_sec] | @tsv' trained_models/RUN/metrics.jsonl
+```
+"""
+
+_FILES = {
+    "metrics": (
+        "metrics.jsonl",
+        """One record every `--metrics-interval` seconds, and one at the end. What an update says of itself is averaged
+over the updates since the last record.""",
+    ),
+    "episode": ("episodes.jsonl", "One record for every episode, with the update in which it ended."),
+    "heartbeat": ("heartbeat.jsonl", "One record every `--heartbeat-interval` seconds, by a thread of its own."),
+}
+
+
+def schema_page() -> str:
+    lines = [_HEAD]
+    for kind, fields in FIELDS.items():
+        name, text = _FILES[kind]
+        is_metrics = kind == "metrics"
+        lines += [f"## {name}", "", text, ""]
+        lines += ["| field | " + ("group | " if is_metrics else "") + "type | unit | meaning | present |"]
+        lines += ["| --- | " + ("--- | " if is_metrics else "") + "--- | --- | --- | --- |"]
+        for field in fields.values():
+            group = f"{field.group if field.is_curve else ''} | " if is_metrics else ""
+            lines.append(f"| `{field.name}` | {group}{field.type} | {field.unit} | {field.meaning} | {field.present} |")
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
