@@ -6,12 +6,16 @@ from pathlib import Path
 
 from mario_a3c.cli.main import COMMANDS
 from mario_a3c.config.reference import configuration_page
+from mario_a3c.metrics.schema import schema_page
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 def generated_pages() -> dict[Path, str]:
-    return {DOCS / "configuration.md": configuration_page([(each.name, each.module.Arguments) for each in COMMANDS])}
+    return {
+        DOCS / "configuration.md": configuration_page([(each.name, each.module.Arguments) for each in COMMANDS]),
+        DOCS / "metrics_schema.md": schema_page(),
+    }
 
 
 def main() -> int:

@@ -16,6 +16,7 @@ from mario_a3c.config.run import BudgetConfig, RunConfig
 from mario_a3c.envs.config import MarioEnvConfig, MarioVectorEnvConfig
 from mario_a3c.envs.env_batch import EnvBatch
 from mario_a3c.learning.config import LearnerConfig
+from mario_a3c.metrics.config import MetricsConfig
 from mario_a3c.models.config import ExecutionConfig
 from mario_a3c.models.execution import Execution
 from mario_a3c.training import build
@@ -33,6 +34,7 @@ def corridor_config(folder: Path, *, collector: CollectorConfig | None = None, *
         collector=collector or CollectorConfig(rollout_steps=16),
         execution=ExecutionConfig(device="cpu"),
         learner=LearnerConfig(lr=2e-3, epochs=2, minibatches=2),
+        metrics=MetricsConfig(metrics_interval=0.0, return_window=50, tensorboard_dir=folder / "tensorboard"),
         cache=CacheConfig(cache_dir=folder / "cache"),
     )
 

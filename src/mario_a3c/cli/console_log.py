@@ -19,3 +19,9 @@ def log_to_stderr() -> None:
         handler.setFormatter(PrefixFormatter())
         logger.addHandler(handler)
         logger.setLevel(logging.INFO)
+
+
+def set_verbosity(*, quiet: bool, verbose: bool) -> None:
+    """Warnings alone, or everything."""
+    if quiet or verbose:
+        logging.getLogger("mario").setLevel(logging.WARNING if quiet else logging.DEBUG)

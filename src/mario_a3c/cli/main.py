@@ -27,6 +27,7 @@ class Command:
 
 COMMANDS = (
     Command("train", "train an agent; without any option, until it clears 1-1 reliably"),
+    Command("status", "say whether a run lives, stalls or has ended, and how far it is"),
     Command("eval", "evaluate a checkpoint (not built yet: says so)"),
     Command("play", "play a stage with the keyboard, and record it"),
     Command("bench", "measure how fast the console and the environments are, beside others"),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mario_a3c.checkpoint.names import CheckpointNames
+from mario_a3c.cli.console_log import set_verbosity
 from mario_a3c.config import TrainingConfig
 from mario_a3c.config.command_line import parse_command
 from mario_a3c.config.json_file import from_json, read_config, write_config
@@ -30,6 +31,7 @@ class Arguments:
 def main(argv: Sequence[str]) -> int:
     arguments = parse_args(argv)
     config = build_training_config(arguments)
+    set_verbosity(quiet=config.display.quiet, verbose=config.display.verbose)
     if arguments.config_out is not None:
         write_config(config, arguments.config_out)
     from mario_a3c.training.run import run_training

@@ -23,7 +23,7 @@ class ClockedEnvs:
         before_step: Callable[[], None] | None = None,
         cores: AbstractContextManager[Any] | None = None,
     ) -> None:
-        self.envs, self.seconds = envs, 0.0
+        self.envs, self.seconds, self.num_steps = envs, 0.0, 0
         self._cores = cores or nullcontext()
         self.num_envs, self.num_actions = envs.num_envs, envs.num_actions
         self._before_step = before_step
@@ -48,6 +48,7 @@ class ClockedEnvs:
             started = time.perf_counter()
             self.envs.step(actions, observations)
             self.seconds += time.perf_counter() - started
+        self.num_steps += 1
 
     def state(self) -> State:
         return self.envs.state()

@@ -26,7 +26,7 @@ class BudgetConfig:
         f"end when this share of the last episodes reached the flag; {DEFAULT_TARGET_CLEAR_RATE} where neither this "
         "nor --total-updates is given",
     )
-    clear_window: int = option(200, "episodes over which clear rate and returns are averaged")
+    clear_window: int = option(200, "episodes over which the clear rate is taken")
 
     def __post_init__(self) -> None:
         counts = {

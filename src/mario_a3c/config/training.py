@@ -11,7 +11,9 @@ from mario_a3c.envs.config import MarioVectorEnvConfig
 from mario_a3c.errors import ConfigError
 from mario_a3c.experience.config import ReplayConfig
 from mario_a3c.learning.config import AdaptiveConfig, LearnerConfig
+from mario_a3c.metrics.config import DisplayConfig, MetricsConfig
 from mario_a3c.models.config import ExecutionConfig, ModelConfig
+from mario_a3c.monitoring.config import MonitoringConfig
 from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.options import option, section
 
@@ -35,6 +37,9 @@ class TrainingConfig:
     returns: ReturnConfig = section(ReturnConfig)
     adaptive: AdaptiveConfig = section(AdaptiveConfig)
     replay: ReplayConfig = section(ReplayConfig)
+    metrics: MetricsConfig = section(MetricsConfig)
+    monitoring: MonitoringConfig = section(MonitoringConfig)
+    display: DisplayConfig = section(DisplayConfig)
     engine: EngineConfig = section(EngineConfig)
     rom: RomConfig = section(RomConfig)
     cache: CacheConfig = section(CacheConfig)

@@ -61,7 +61,12 @@ def build_training(
     envs = make_envs(config, cache) if envs is None else envs
     model = make_model(config, model_config, execution, envs[0])
     parts = assemble(config, execution, model, envs, stop, failure_dir)
-    parts.learner.before_minibatch = stop.abandon_if_set
+
+    def before_minibatch() -> None:
+        parts.timing.pulse.beat()
+        stop.abandon_if_set()
+
+    parts.learner.before_minibatch = before_minibatch
     return Training(Trainer(config.budget, parts, stop), execution, model_config, envs)
 
 
@@ -137,7 +142,7 @@ def assemble(
     return Parts(
         collector=collector,
         learner=learner,
-        progress=Progress(config.budget.clear_window),
+        progress=Progress(config.budget.clear_window, config.metrics.return_window),
         timing=timing,
         adaptive=AdaptiveControl(config.adaptive, learner),
         replay=make_replay(config, execution, model) if config.replay.per else None,

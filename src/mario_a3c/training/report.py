@@ -1,4 +1,4 @@
-"""Progress lines: `[train] update 120 of 2,500 ...`."""
+"""Progress lines: `[train] update 120 of 2,500 ...`, and how long it will still take."""
 
 import logging
 import time
@@ -11,9 +11,11 @@ LOG = logging.getLogger("mario.train")
 class ReportProgress:
     """One line every so many seconds, about the time since the last one. A `Task`."""
 
-    def __init__(self, trainer: Trainer, interval_seconds: float) -> None:
-        self._trainer, self._interval = trainer, interval_seconds
+    def __init__(self, trainer: Trainer, interval_seconds: float, *, is_silent: bool = False) -> None:
+        """Silent where something else shows the same."""
+        self._trainer, self._interval, self._is_silent = trainer, interval_seconds, is_silent
         self._next = time.monotonic() + interval_seconds
+        self._mark = trainer.parts.timing.mark()
         self._updates, self._steps = self._counts()
 
     def run_if_due(self) -> None:
@@ -23,12 +25,14 @@ class ReportProgress:
     def report(self) -> None:
         trainer, progress = self._trainer, self._trainer.parts.progress
         self._next = time.monotonic() + self._interval
-        shares = trainer.parts.timing.take_shares()
+        shares = trainer.parts.timing.shares_since(self._mark)
+        self._mark = trainer.parts.timing.mark()
         updates, steps = self._counts()
         num_updates, num_steps = updates - self._updates, steps - self._steps
         self._updates, self._steps = updates, steps
-        if not num_updates:
+        if not num_updates or self._is_silent:
             return
+        left = eta_seconds(trainer, num_updates / shares.seconds, num_steps / shares.seconds)
         LOG.info(
             "update %s of %s, %s steps, %s steps/s, clear rate %.0f%% of %d episodes, return %.2f, furthest %s, %s; %s",
             f"{updates:,}",
@@ -39,23 +43,26 @@ class ReportProgress:
             progress.window_size,
             progress.avg_return,
             f"{progress.furthest:,.0f}",
-            self._eta(shares.seconds / num_updates, num_steps / shares.seconds),
+            f"ETA {duration(left)}" + ("" if trainer.budget.clear_rate_to_reach is None else " at most"),
             shares,
         )
-
-    def _eta(self, seconds_per_update: float, steps_per_second: float) -> str:
-        budget, progress = self._trainer.budget, self._trainer.parts.progress
-        seconds = [(budget.num_updates - progress.num_updates) * seconds_per_update]
-        if budget.max_steps is not None:
-            seconds.append((budget.max_steps - progress.num_steps) / max(steps_per_second, 1e-9))
-        if budget.max_seconds is not None:
-            seconds.append(self._trainer.seconds_left())
-        left = duration(max(0.0, min(seconds)))
-        return f"ETA {left}" if budget.clear_rate_to_reach is None else f"ETA {left} at most"
+        if trainer.parts.replay is not None:
+            trainer.parts.replay.log_stats()
 
     def _counts(self) -> tuple[int, int]:
         progress = self._trainer.parts.progress
         return progress.num_updates, progress.num_steps
+
+
+def eta_seconds(trainer: Trainer, updates_per_second: float, steps_per_second: float) -> float:
+    """Until the first of the budgets is used up."""
+    budget, progress = trainer.budget, trainer.parts.progress
+    seconds = [(budget.num_updates - progress.num_updates) / max(updates_per_second, 1e-9)]
+    if budget.max_steps is not None:
+        seconds.append((budget.max_steps - progress.num_steps) / max(steps_per_second, 1e-9))
+    if budget.max_seconds is not None:
+        seconds.append(trainer.seconds_left())
+    return max(0.0, min(seconds))
 
 
 def duration(seconds: float) -> str:

@@ -27,6 +27,7 @@ from mario_a3c.training.fitting import fit_memory, is_wanted
 from mario_a3c.training.report import ReportProgress, duration
 from mario_a3c.training.snapshots import SaveCheckpoints
 from mario_a3c.training.stopping import StopReason, StopRequest
+from mario_a3c.training.telemetry import Telemetry, open_telemetry
 
 LOG = logging.getLogger("mario.train")
 
@@ -60,7 +61,8 @@ def run_training(config: TrainingConfig, *, stop: StopRequest | None = None) -> 
         try:
             if resumed is not None:
                 resume(training, resumed)
-            return train(config, training, run_dir, names)
+            with open_telemetry(config, training, run_dir) as telemetry:
+                return train(config, training, run_dir, names, telemetry)
         finally:
             training.trainer.parts.close()
 
@@ -111,21 +113,24 @@ def resume(training: Training, path: Path) -> Checkpoint:
     return checkpoint
 
 
-def train(config: TrainingConfig, training: Training, run_dir: RunDir, names: CheckpointNames) -> TrainingResult:
+def train(
+    config: TrainingConfig, training: Training, run_dir: RunDir, names: CheckpointNames, telemetry: Telemetry
+) -> TrainingResult:
     trainer, progress = training.trainer, training.trainer.parts.progress
-    metadata = describe(config, training, run_dir)
-    report = ReportProgress(trainer, config.run.log_interval)
+    metadata = {**describe(config, training, run_dir), **telemetry.links}
+    report = ReportProgress(trainer, config.run.log_interval, is_silent=telemetry.has_panel)
     saving = SaveCheckpoints(
         trainer, names, run_dir.path, metadata,
         interval_seconds=config.run.save_interval, num_kept=config.run.keep_checkpoints,
     )  # fmt: skip
-    trainer.tasks = [report, saving]
+    trainer.tasks = [telemetry, report, saving]
     announce(config, training, run_dir)
     write_record(run_dir, metadata, status="running")
     warm_up(training)
     reason = trainer.run()
     if reason is StopReason.SIGNAL:
         LOG.warning("interrupted")
+        telemetry.interrupted()
     report.report()
     saving.save()
     latest = names.latest(run_dir.path)
@@ -142,6 +147,7 @@ def train(config: TrainingConfig, training: Training, run_dir: RunDir, names: Ch
         checkpoint=latest if latest.exists() else None,
     )
     status = "finished" if reason.exit_code == 0 else "stopped"
+    telemetry.ended(status, reason.value)
     write_record(run_dir, metadata, status=status, reason=reason.name.lower(), update=progress.num_updates)
     conclude(result)
     return result

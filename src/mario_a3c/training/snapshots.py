@@ -16,6 +16,8 @@ LOG = logging.getLogger("mario.checkpoint")
 class SaveCheckpoints:
     """Writes the state after the last complete update into the run's folder, at most once per update. A `Task`."""
 
+    phase = "save"  # what the heartbeat says meanwhile
+
     def __init__(
         self,
         trainer: Trainer,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mario_a3c.collectors.clocked_envs import ClockedEnvs
+from mario_a3c.monitoring.pulse import Pulse
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,8 @@ class Timing:
     """Seconds of each activity. `busy_seconds` is what a collector of its own threads says of itself."""
 
     def __init__(self, clocks: Sequence[ClockedEnvs], busy_seconds: Callable[[], float] | None = None) -> None:
-        self._clocks, self._busy_seconds = clocks, busy_seconds
+        self.clocks, self._busy_seconds = clocks, busy_seconds
+        self.pulse = Pulse(lambda: sum(clock.num_steps for clock in clocks))
         self._collecting = self._learning = 0.0
         self._before = self._totals()
 
@@ -36,25 +38,34 @@ class Timing:
     def collecting(self) -> Iterator[None]:
         """Until a rollout is there."""
         started = time.perf_counter()
-        yield
+        with self.pulse.during("collect"):
+            yield
         self._collecting += time.perf_counter() - started
 
     @contextlib.contextmanager
     def learning(self) -> Iterator[None]:
         started = time.perf_counter()
-        yield
+        with self.pulse.during("learn"):
+            yield
         self._learning += time.perf_counter() - started
 
     def take_shares(self) -> Shares:
         """Since the last call."""
-        totals = self._totals()
-        since = [now - before for now, before in zip(totals, self._before, strict=True)]
-        self._before = totals
+        shares = self.shares_since(self._before)
+        self._before = self._totals()
+        return shares
+
+    def mark(self) -> tuple[float, ...]:
+        """A moment, for `shares_since`: several may look at different intervals."""
+        return self._totals()
+
+    def shares_since(self, mark: tuple[float, ...]) -> Shares:
+        since = [now - before for now, before in zip(self._totals(), mark, strict=True)]
         seconds = max(since[0], 1e-9)
         return Shares(seconds, *(part / seconds for part in since[1:]))
 
     def _totals(self) -> tuple[float, ...]:
-        consoles = sum(clock.seconds for clock in self._clocks) / max(1, len(self._clocks))
+        consoles = sum(clock.seconds for clock in self.clocks) / max(1, len(self.clocks))
         if self._busy_seconds is None:
             busy, waiting = self._collecting, 0.0
         else:

@@ -75,6 +75,9 @@ class Trainer:
         self.budget, self.parts, self.stop = budget, parts, stop
         self.tasks: Sequence[Task] = ()
         self.last_stats: UpdateStats | None = None
+        self.last_rollout: Rollout | None = None
+        """What was learned from, until the next one is collected."""
+        self.last_update_seconds = 0.0
         self._before_update: State | None = None
         self._deadline = float("inf")
 
@@ -94,6 +97,7 @@ class Trainer:
 
     def make_update(self) -> None:
         parts, started = self.parts, time.perf_counter()
+        parts.timing.pulse.update_since = time.monotonic()
         with parts.timing.collecting():
             rollout = parts.collector.next_rollout()
         with parts.timing.learning():
@@ -107,12 +111,13 @@ class Trainer:
         progress = self.parts.progress
         progress.record(stats.num_env_steps, rollout.episodes)
         progress.seconds += update_seconds
-        self.last_stats = stats
+        self.last_stats, self.last_rollout, self.last_update_seconds = stats, rollout, update_seconds
         self.parts.adaptive.observe(stats.update, progress.avg_return, progress.clear_rate, stats.entropy)
 
     def run_due_tasks(self) -> None:
         for task in self.tasks:
-            task.run_if_due()
+            with self.parts.timing.pulse.during(getattr(task, "phase", "tasks")):
+                task.run_if_due()
 
     def reason_to_stop(self) -> StopReason | None:
         budget, progress = self.budget, self.parts.progress

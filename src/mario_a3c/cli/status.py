@@ -1,0 +1,91 @@
+"""`mario status`: whether a run lives, stalls or has ended, and how far it is."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mario_a3c.config.command_line import parse_command
+from mario_a3c.errors import ConfigError, ExitCode
+from mario_a3c.options import option
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Arguments:
+    """Say whether a run lives, stalls or has ended, and how far it is."""
+
+    run: str | None = option(
+        None, "the run's folder, or its name below --save-dir; by default the newest", positional=True
+    )
+    save_dir: Path = option(Path("trained_models"), "folder of all runs")
+    plot: Path | None = option(None, "draw the curves of its metrics to this PNG file")
+    json: bool = option(False, "print one JSON object instead")
+
+
+def main(argv: Sequence[str]) -> int:
+    arguments = parse_command(Arguments, argv, prog="mario status")
+    from mario_a3c.metrics.reader import last_record
+    from mario_a3c.monitoring.health import diagnose
+
+    run = find_run(arguments.run, arguments.save_dir)
+    diagnosis, metrics = diagnose(run), last_record(run / "metrics.jsonl")
+    if arguments.json:
+        found = {"run": str(run), "health": diagnosis.health.value, "reason": diagnosis.reason}
+        print(json.dumps({**found, "heartbeat": diagnosis.heartbeat, "metrics": metrics}))
+    else:
+        print(f"{run}\n{diagnosis.health.value}: {diagnosis.reason}")
+        for line in progress_lines(diagnosis.heartbeat or {}, metrics or {}):
+            print(line)
+    if arguments.plot is not None:
+        from mario_a3c.metrics.plot import plot_run
+
+        print(f"curves: {plot_run(run, arguments.plot)}")
+    return ExitCode.DONE if diagnosis.health.is_well else ExitCode.ENVIRONMENT
+
+
+def find_run(named: str | None, save_dir: Path) -> Path:
+    if named is not None:
+        for candidate in (save_dir / named, Path(named)):
+            if candidate.is_dir():
+                return candidate
+        raise ConfigError(f"there is no run {named!r}, neither below {save_dir} nor as a folder; see `ls {save_dir}`")
+    runs = [path.parent for path in save_dir.glob("*/run.json")] if save_dir.is_dir() else []
+    if not runs:
+        raise ConfigError(f"there is no run in {save_dir}; name one, or say where with --save-dir")
+    return max(runs, key=last_sign_of_life)
+
+
+def last_sign_of_life(run: Path) -> float:
+    heartbeat = run / "heartbeat.jsonl"
+    return (heartbeat if heartbeat.exists() else run / "run.json").stat().st_mtime
+
+
+def progress_lines(beat: dict[str, Any], metrics: dict[str, Any]) -> list[str]:
+    """What is known; old records may lack some of it."""
+    lines = []
+    if beat.get("update") is not None:
+        planned = beat.get("num_updates_planned")
+        lines.append(
+            f"update {beat['update']:,}" + (f" of {planned:,}" if planned else "")
+            + f", {beat.get('global_step') or 0:,} steps, start {beat.get('session') or 1}"
+        )  # fmt: skip
+    shown = {
+        "clear rate": ("clear_rate", "{:.0%}"),
+        "return": ("avg_return", "{:.2f}"),
+        "furthest": ("furthest_progress", "{:,.0f}"),
+        "steps/s": ("env_steps_per_sec", "{:,.0f}"),
+        "entropy": ("entropy", "{:.3f}"),
+        "memory": ("memory_mb", "{:,.0f} MB"),
+        "GPU": ("gpu_util_mean_window", "{:.0f}%"),
+    }
+    known = [
+        f"{title} {text.format(metrics[name])}"
+        for title, (name, text) in shown.items()
+        if metrics.get(name) is not None
+    ]
+    if known:
+        lines.append(", ".join(known))
+    if metrics.get("alerts"):
+        lines.append(f"alerts: {', '.join(metrics['alerts'])}")
+    return lines
