@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = ["ablate.py", "benchmark_overlap.py", "benchmark_replay.py", "generate_docs.py"]
+SCRIPTS = ["ablate.py", "benchmark_overlap.py", "benchmark_replay.py", "generate_docs.py", "metrics_summary.py"]
 
 
 def run(repository: Path, *argv: str) -> "subprocess.CompletedProcess[str]":

@@ -48,7 +48,9 @@ def plot_run(run: Path, target: Path) -> Path:
 
 
 def draw_panel(axes: Any, title: str, curves: tuple[tuple[str, str], ...], records: list[Record]) -> None:
-    steps = column(records, "global_step") / 1e6
+    from matplotlib.ticker import EngFormatter
+
+    steps = column(records, "global_step")
     axes.set_title(title, loc="left", fontsize=10)
     axes.grid(alpha=0.3)
     has_labels = False
@@ -59,6 +61,7 @@ def draw_panel(axes: Any, title: str, curves: tuple[tuple[str, str], ...], recor
             has_labels = has_labels or bool(label)
     if has_labels:
         axes.legend(fontsize=8, frameon=False)
-    axes.set_xlabel("million steps", fontsize=8)
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.set_xlabel("steps", fontsize=8)
     axes.tick_params(labelsize=8)
     axes.margins(x=0)

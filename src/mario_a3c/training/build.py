@@ -154,6 +154,7 @@ def make_collector(
     config: TrainingConfig, execution: Execution, model: MarioActorCritic, envs: Sequence[EnvBatch], stop: StopRequest
 ) -> tuple[Collector, Timing]:
     frame_stack, seed = config.vector_env.env.frame_stack, config.vector_env.seed
+    rollout_steps = config.collector.rollout_steps
     is_shared = torch.device(execution.device).type == "cpu" and not config.collector.overlap_collect
     # Where they take turns on a CPU, the network that learns also acts; elsewhere a copy in the precision of acting.
     acting = model if is_shared else execution.acting_copy(model)
@@ -162,9 +163,11 @@ def make_collector(
     actors = [Actor(acting, execution, each, seed=seed) for each in streams]
     if config.collector.overlap_collect:
         overlapped = OverlappedCollector(config.collector, envs, actors, frame_stack=frame_stack)
-        return overlapped, Timing(overlapped.clocks, overlapped.busy_seconds)
+        return overlapped, Timing(overlapped.clocks, overlapped.busy_seconds, rollout_steps=rollout_steps)
     clocked = ClockedEnvs(envs[0], stop.abandon_if_set)
-    return SyncCollector(config.collector, clocked, actors[0], frame_stack=frame_stack), Timing([clocked])
+    return SyncCollector(config.collector, clocked, actors[0], frame_stack=frame_stack), Timing(
+        [clocked], rollout_steps=rollout_steps
+    )
 
 
 def make_replay(config: TrainingConfig, execution: Execution, model: MarioActorCritic) -> PrioritizedReplay:

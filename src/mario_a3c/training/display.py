@@ -47,13 +47,17 @@ class RunDisplay:
             self._stage_length = float(np.max(cleared))
         self._records.append(record)
 
+    def _phase(self) -> str:
+        timing = self._trainer.parts.timing
+        return f"collect {timing.rollout_progress:.0%}" if timing.pulse.phase == "collect" else timing.pulse.phase
+
     def _lines(self, columns: int) -> list[str]:
         trainer = self._trainer
         view = View(
             title=self._title,
             subtitle=self._subtitle,
             records=tuple(self._records),
-            phase=trainer.parts.timing.pulse.phase,
+            phase=self._phase(),
             update=trainer.parts.progress.num_updates,
             num_updates=trainer.budget.num_updates,
             is_eta_a_limit=trainer.budget.clear_rate_to_reach is not None,

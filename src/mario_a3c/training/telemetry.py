@@ -167,6 +167,7 @@ class Telemetry:
             self._outcome = ("failed", f"{type(failure).__name__}: {failure}")
         else:
             self.record()
+        self._trainer.parts.timing.pulse.enter(self._outcome[0])
         if self._display is not None:
             self._display.panel.close()
         self._monitor.close(*self._outcome)
@@ -201,13 +202,9 @@ class Telemetry:
 
     def _heartbeat_fields(self) -> Record:
         """Of the monitor's thread: numbers that another thread may be changing, each of them whole."""
-        clocks, rollout = self._trainer.parts.timing.clocks, self._trainer.last_rollout
-        length = rollout.num_steps if rollout is not None else 0
         return {
             **self._common(),
-            "rollout_progress": sum(clock.num_steps % length for clock in clocks) / (length * len(clocks))
-            if length
-            else None,
+            "rollout_progress": self._trainer.parts.timing.rollout_progress,
             "num_updates_planned": self._trainer.budget.num_updates,
             "env_steps_per_sec": self.last and self.last["env_steps_per_sec"],
         }

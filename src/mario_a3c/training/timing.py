@@ -28,8 +28,14 @@ class Shares:
 class Timing:
     """Seconds of each activity. `busy_seconds` is what a collector of its own threads says of itself."""
 
-    def __init__(self, clocks: Sequence[ClockedEnvs], busy_seconds: Callable[[], float] | None = None) -> None:
-        self.clocks, self._busy_seconds = clocks, busy_seconds
+    def __init__(
+        self,
+        clocks: Sequence[ClockedEnvs],
+        busy_seconds: Callable[[], float] | None = None,
+        *,
+        rollout_steps: int = 1,
+    ) -> None:
+        self._clocks, self._busy_seconds, self._rollout_steps = clocks, busy_seconds, rollout_steps
         self.pulse = Pulse(lambda: sum(clock.num_steps for clock in clocks))
         self._collecting = self._learning = 0.0
         self._before = self._totals()
@@ -49,6 +55,12 @@ class Timing:
             yield
         self._learning += time.perf_counter() - started
 
+    @property
+    def rollout_progress(self) -> float:
+        """How much of the running rollout is collected."""
+        made = sum(clock.num_steps % self._rollout_steps for clock in self._clocks)
+        return made / (self._rollout_steps * max(1, len(self._clocks)))
+
     def take_shares(self) -> Shares:
         """Since the last call."""
         shares = self.shares_since(self._before)
@@ -65,7 +77,7 @@ class Timing:
         return Shares(seconds, *(part / seconds for part in since[1:]))
 
     def _totals(self) -> tuple[float, ...]:
-        consoles = sum(clock.seconds for clock in self.clocks) / max(1, len(self.clocks))
+        consoles = sum(clock.seconds for clock in self._clocks) / max(1, len(self._clocks))
         if self._busy_seconds is None:
             busy, waiting = self._collecting, 0.0
         else:
