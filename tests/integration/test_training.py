@@ -20,6 +20,7 @@ from mario_a3c.config import TrainingConfig
 from mario_a3c.config.run import BudgetConfig, RunConfig
 from mario_a3c.envs.config import MarioVectorEnvConfig
 from mario_a3c.learning.config import LearnerConfig
+from mario_a3c.metrics.config import MetricsConfig
 from mario_a3c.models.config import ExecutionConfig
 from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.training.run import run_training
@@ -39,6 +40,7 @@ def small_config(folder: Path, rom: Path, *, num_threads: int = 1, overlap: bool
         learner=LearnerConfig(epochs=2, minibatches=2),
         engine=EngineConfig(engine="interpreter"),
         rom=RomConfig(rom=rom),
+        metrics=MetricsConfig(tensorboard_dir=folder / "tensorboard"),
         cache=CacheConfig(cache_dir=folder / "cache"),
     )
 
@@ -72,6 +74,7 @@ def test_the_command_stops_within_seconds_and_resumes_without_flags(
     tmp_path: Path, game_rom: Path, number: signal.Signals
 ) -> None:
     where = ["--save-dir", str(tmp_path / "runs"), "--cache-dir", str(tmp_path / "cache")]
+    where += ["--tensorboard-dir", str(tmp_path / "tensorboard")]
     flags = ["--rom", str(game_rom), "--engine", "interpreter", "--num-envs", "8", "--log-interval", "0", *where]
     command = [sys.executable, "-m", "mario_a3c", "train"]
     with subprocess.Popen([*command, "--device", "cpu", *flags], stderr=subprocess.PIPE, text=True) as process:
