@@ -21,7 +21,7 @@ from tests.integration.test_training import slowness, small_config
 
 pytestmark = pytest.mark.slow
 
-NUM_KILLS = 5
+NUM_KILLS = 4
 
 
 def start(repository: Path, folder: Path, *flags: str) -> "subprocess.Popen[str]":

@@ -27,7 +27,7 @@ def freeze_at(update: int) -> None:
             time.sleep(600)
         return real(learner, *arguments)
 
-    Learner.update = freeze  # type: ignore[method-assign]
+    pytest.MonkeyPatch().setattr(Learner, "update", freeze)
 
 
 def main() -> None:

@@ -1,7 +1,9 @@
 """The one place where the parts are put together."""
 
+import functools
 import itertools
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +31,7 @@ from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.config import ModelConfig
 from mario_a3c.models.execution import Execution, choose_device, decide_execution
 from mario_a3c.native.rom import locate_rom
+from mario_a3c.training.env_start import make_groups, record_start
 from mario_a3c.training.progress import Progress
 from mario_a3c.training.stopping import StopRequest
 from mario_a3c.training.timing import Timing
@@ -58,7 +61,10 @@ def build_training(
     """Everything that a run consists of. `envs` are others than the game's: groups of single frames, [N, 1, H, W]."""
     model_config = config.model.for_device(choose_device(config.execution.device).type)
     execution = decide_execution(config.execution, model_config.backbone, cache)
+    started = time.monotonic()
     envs = make_envs(config, cache) if envs is None else envs
+    if failure_dir is not None:
+        record_start(failure_dir, envs, time.monotonic() - started)
     model = make_model(config, model_config, execution, envs[0])
     parts = assemble(config, execution, model, envs, stop, failure_dir)
 
@@ -75,8 +81,9 @@ def make_envs(config: TrainingConfig, cache: CacheDir) -> list[EnvBatch]:
     vector_env = config.vector_env
     sizes, num_threads = group_sizes(config), console_threads(config)
     progress_map = make_progress_map(config, cache) if vector_env.env.progress == "map" else None
-    return [
-        MarioBatch(
+    makers = [
+        functools.partial(
+            MarioBatch,
             replace(vector_env, num_envs=size, num_threads=num_threads, env=replace(vector_env.env, frame_stack=1)),
             rom=config.rom,
             engine=config.engine,
@@ -86,6 +93,7 @@ def make_envs(config: TrainingConfig, cache: CacheDir) -> list[EnvBatch]:
         )
         for group, size in enumerate(sizes)
     ]
+    return make_groups(makers)
 
 
 def make_progress_map(config: TrainingConfig, cache: CacheDir) -> ProgressMap:

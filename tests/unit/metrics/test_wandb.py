@@ -1,5 +1,6 @@
 """Weights & Biases, offline: what was logged is in its file."""
 
+import importlib.util
 import json
 import struct
 from collections.abc import Iterator
@@ -9,7 +10,6 @@ from typing import Any
 import pytest
 
 from mario_a3c.errors import SetupError
-from mario_a3c.metrics import wandb_sink
 from mario_a3c.metrics.schema import complete, curves
 from mario_a3c.metrics.wandb_sink import WeightsAndBiases
 
@@ -66,6 +66,6 @@ def test_the_offline_file_holds_the_same_curves(tmp_path: Path, monkeypatch: pyt
 
 
 def test_without_the_package_it_is_refused_before_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wandb_sink.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(SetupError, match=r"pip install 'mario-a3c\[wandb\]'"):
         WeightsAndBiases("mario", "run", tmp_path, {})

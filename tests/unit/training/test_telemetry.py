@@ -72,6 +72,13 @@ def test_every_mode_writes_every_field_of_the_schema(tmp_path: Path, mode: str) 
     assert last["avg_return"] == pytest.approx(sum(recent) / len(recent))
 
 
+def test_the_start_of_the_environments_is_an_event(tmp_path: Path) -> None:
+    run_training(corridor_config(tmp_path, total_updates=1))
+    (event,) = LineReader(run_folder(tmp_path) / "env_start.jsonl")
+    assert (event["event"], event["num_envs"], event["num_groups"]) == ("ready", NUM_ENVS, 1)
+    assert event["seconds"] >= 0
+
+
 def test_tensorboards_own_reader_finds_the_same_curves(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     reading = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     config = corridor_config(tmp_path, total_updates=6, max_steps=4 * 16 * NUM_ENVS)
