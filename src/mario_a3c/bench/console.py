@@ -24,7 +24,7 @@ from mario_a3c.native.reference_emulators import ReferenceEmulator, StableRetro,
 from mario_a3c.native.rom import Rom
 from mario_a3c.native.view import SCREEN_RGB, View
 
-LOG = logging.getLogger("mario.bench")
+LOG = logging.getLogger("mario.benchmark")
 
 _CONSOLES_PER_THREAD = 16
 _STATE_CALLS, _STATE_ROUNDS = 2000, 5

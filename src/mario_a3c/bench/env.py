@@ -22,7 +22,7 @@ from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.native.library import load_library
 from mario_a3c.native.rom import Rom
 
-LOG = logging.getLogger("mario.bench")
+LOG = logging.getLogger("mario.benchmark")
 
 _NUM_ENVS = 256
 _OWN_STEPS = 100

@@ -30,7 +30,7 @@ from mario_a3c.models.measured_modes import MeasuredMode, remember_modes
 from mario_a3c.models.memories import unroll_by_steps
 from mario_a3c.models.size import ModelSize, measure_size
 
-LOG = logging.getLogger("mario.bench")
+LOG = logging.getLogger("mario.benchmark")
 
 Work = Literal["act", "train"]
 MAX_AUTOTUNE: Compilation = "max-autotune-no-cudagraphs"

@@ -24,7 +24,7 @@ from mario_a3c.native.rom import locate_rom
 from mario_a3c.training.build import build_training
 from mario_a3c.training.stopping import StopRequest
 
-LOG = logging.getLogger("mario.bench")
+LOG = logging.getLogger("mario.benchmark")
 
 Mode = Literal["sync", "overlap"]
 
