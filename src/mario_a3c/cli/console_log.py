@@ -9,7 +9,8 @@ class PrefixFormatter(logging.Formatter):
         level = (
             "" if record.levelno < logging.WARNING else f"[{'warn' if record.levelno == logging.WARNING else 'error'}]"
         )
-        return f"[{prefix}]{level} {record.getMessage()}"
+        message = record.getMessage().removeprefix(f"[{prefix}] ")  # environments say it themselves, in their own logs
+        return f"[{prefix}]{level} {message}"
 
 
 def log_to_stderr() -> None:
