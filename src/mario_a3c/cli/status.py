@@ -1,6 +1,7 @@
 """`mario status`: whether a run lives, stalls or has ended, and how far it is."""
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,8 @@ class Arguments:
         None, "the run's folder, or its name below --save-dir; by default the newest", positional=True
     )
     save_dir: Path = option(Path("trained_models"), "folder of all runs")
-    plot: Path | None = option(None, "draw the curves of its metrics to this PNG file")
+    plot: bool = option(False, "draw the curves of its metrics: curves.png in its folder, or --out")
+    out: Path | None = option(None, "with --plot: the PNG file")
     json: bool = option(False, "print one JSON object instead")
 
 
@@ -37,10 +39,10 @@ def main(argv: Sequence[str]) -> int:
         print(f"{run}\n{diagnosis.health.value}: {diagnosis.reason}")
         for line in progress_lines(diagnosis.heartbeat or {}, metrics or {}):
             print(line)
-    if arguments.plot is not None:
+    if arguments.plot:
         from mario_a3c.metrics.plot import plot_run
 
-        print(f"curves: {plot_run(run, arguments.plot)}")
+        print(f"curves: {plot_run(run, arguments.out or run / 'curves.png')}", file=sys.stderr)
     return ExitCode.DONE if diagnosis.health.is_well else ExitCode.ENVIRONMENT
 
 

@@ -48,7 +48,7 @@ class LivePanel:
             handler.setStream(self._stream)
 
     def draw(self) -> None:
-        columns, rows = shutil.get_terminal_size()
+        columns, rows = self._size()
         lines = [_fitted(line, columns) for line in self._make_lines(columns - 1)][: max(1, rows - 1)]
         with self._lock:
             self._stream.write(self._erasure() + "".join(line + "\n" for line in lines))
@@ -62,6 +62,13 @@ class LivePanel:
 
     def flush(self) -> None:
         self._stream.flush()
+
+    def _size(self) -> tuple[int, int]:
+        """Of this stream's terminal: the standard output may lead elsewhere."""
+        try:
+            return os.get_terminal_size(self._stream.fileno())
+        except (OSError, ValueError):
+            return shutil.get_terminal_size()
 
     def _erasure(self) -> str:
         return f"\x1b[{len(self._shown)}A\r{_CLEAR_BELOW}" if self._shown else ""

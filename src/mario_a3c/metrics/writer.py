@@ -1,5 +1,6 @@
 """One thread writes; whoever has something to record hands it over and goes on."""
 
+import functools
 import logging
 import queue
 import threading
@@ -73,14 +74,15 @@ class Writer:
             LOG.warning("the metrics were not all written in %.0f s; leaving them behind", _CLOSING_SECONDS)
             return
         for sink in self._sinks.values():
-            self._try(sink, sink.close)
+            self._has_done(sink, sink.close)
 
     def _serve(self) -> None:
         while (item := self._queue.get()) is not None:
             sink, payload = item
-            self._try(sink, lambda sink=sink, payload=payload: sink.write(payload))  # type: ignore[misc]
+            if self._has_done(sink, functools.partial(sink.write, payload)):
+                self._troubles[sink.name].over()
 
-    def _try(self, sink: Sink, action: Callable[[], None]) -> None:
+    def _has_done(self, sink: Sink, action: Callable[[], None]) -> bool:
         trouble = self._troubles[sink.name]
         try:
             action()
@@ -89,4 +91,5 @@ class Writer:
         except Exception as error:  # noqa: BLE001 -- of other people's packages; metrics must not end a run
             trouble.report(repr(error))
         else:
-            trouble.over()
+            return True
+        return False

@@ -14,7 +14,7 @@ LOG = logging.getLogger("mario.alert")
 Records = tuple[Mapping[str, Any], ...]  # the last one is the newest
 
 _REPEAT_SECONDS = 600.0
-_NUM_REMEMBERED = 120
+_NUM_REMEMBERED = 900  # half an hour at the default interval
 _NUM_NEW = 5  # records that are compared with those before them
 _NUM_OLD = 20  # at least so many before them
 _LOW_ENTROPY_SHARE = 0.05

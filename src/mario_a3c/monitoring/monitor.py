@@ -54,6 +54,7 @@ class Monitor:
 
     def start(self) -> None:
         self.resources.sample()
+        self.beat()
         self.thread.start()
 
     def close(self, phase: str, message: str) -> None:

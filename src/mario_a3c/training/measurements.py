@@ -75,6 +75,21 @@ def replay_fields(replay: PrioritizedReplay | None, rollout: Rollout | None) -> 
     return {**replay.stats(), **dict(zip(names, torch.quantile(errors, percentiles).tolist(), strict=True))}
 
 
+def detail_of(record: Record) -> str:
+    """What `--verbose` shows beside the progress lines."""
+    names = (
+        "loss_total",
+        "entropy",
+        "kl",
+        "explained_variance",
+        "grad_norm",
+        "learning_rate",
+        "policy_lag",
+        "memory_mb",
+    )
+    return " ".join(f"{name}={record[name]:.4g}" for name in names if record[name] is not None)
+
+
 def stage_name(level: int) -> str:
     return f"{level // STAGES_PER_WORLD + 1}-{level % STAGES_PER_WORLD + 1}"
 

@@ -20,6 +20,7 @@ from mario_a3c.training.build import Training
 from mario_a3c.training.display import RunDisplay, wants_panel
 from mario_a3c.training.measurements import (
     END_REASONS,
+    detail_of,
     episode_fields,
     learning_fields,
     replay_fields,
@@ -96,9 +97,7 @@ class Telemetry:
     def start(self) -> None:
         update = self._trainer.parts.progress.num_updates
         for sink in (self._metrics, self._episodes):
-            num_cut = sink.file.cut_after(update)
-            if num_cut:
-                LOG.info("%d records of updates after %d, which are made again, were removed", num_cut, update)
+            self._cut(sink.file, update)
         for mirror in self._mirrors:
             if isinstance(mirror, TensorBoard):
                 TENSORBOARD_LOG.info("tensorboard_log_dir=%s", mirror.name)
@@ -144,6 +143,7 @@ class Telemetry:
         }
         alerts = self._alerts.look(fields) if self._alerts is not None else []
         self.last = complete("metrics", {**fields, "alerts": alerts, "alerts_active": len(alerts)})
+        LOG.debug("%s", detail_of(self.last))
         for sink in (self._metrics, *self._mirrors):
             self._writer.hand_over(sink, self.last)
         if self._display is not None:
@@ -180,6 +180,15 @@ class Telemetry:
             threads.append(self._display.panel.thread)
         seconds = self._task_seconds + sum(map(cpu_seconds_of, threads))
         return seconds / max(time.process_time() - self._cpu_started, 1e-9)
+
+    def _cut(self, file: LineFile, update: int) -> None:
+        try:
+            num_cut = file.cut_after(update)
+        except OSError as error:
+            LOG.warning("cannot tidy up %s: %s; training goes on", file.path, error.strerror or error)
+            return
+        if num_cut:
+            LOG.info("%s: removed %d records of updates after %d, which are made again", file.path, num_cut, update)
 
     def _hand_over_episodes(self) -> None:
         rollout = self._trainer.last_rollout

@@ -84,7 +84,7 @@ def make_table(run_dir: RunDir) -> list[Sink]:
 def find_gpu(device: str) -> Gpu | None:
     """What the driver can be asked about; without it, the reason is said once."""
     if torch.device(device).type != "cuda":
-        MONITOR_LOG.debug("the GPU's fields are null: the run is on the %s", device)
+        MONITOR_LOG.info("the GPU's fields are null: the run is on the %s", device)
         return None
     try:
         uuid = str(torch.cuda.get_device_properties(device).uuid)
