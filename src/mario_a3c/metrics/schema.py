@@ -169,7 +169,10 @@ HEARTBEATS = (
     Field("pid", "integer", "", "the process"),
     Field("host", "text", "", "the machine it runs on"),
     Field(
-        "phase", "text", "", "starting, collect, learn, tasks, save, interrupt; at the end finished, stopped or failed"
+        "phase",
+        "text",
+        "",
+        "starting, compile, collect, learn, tasks, save, interrupt; at the end finished, stopped or failed",
     ),
     Field("interval_seconds", "number", "s", "time between heartbeats"),
     Field("phase_seconds", "number", "s", "how long it has been in it"),

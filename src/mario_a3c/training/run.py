@@ -118,15 +118,16 @@ def train(
 ) -> TrainingResult:
     trainer, progress = training.trainer, training.trainer.parts.progress
     metadata = {**describe(config, training, run_dir), **telemetry.links}
-    report = ReportProgress(trainer, config.run.log_interval, is_silent=telemetry.has_panel)
     saving = SaveCheckpoints(
         trainer, names, run_dir.path, metadata,
         interval_seconds=config.run.save_interval, num_kept=config.run.keep_checkpoints,
     )  # fmt: skip
-    trainer.tasks = [telemetry, report, saving]
     announce(config, training, run_dir)
     write_record(run_dir, metadata, status="running")
     warm_up(training)
+    telemetry.begin()
+    report = ReportProgress(trainer, config.run.log_interval, is_silent=telemetry.has_panel)
+    trainer.tasks = [telemetry, report, saving]
     reason = trainer.run()
     if reason is StopReason.SIGNAL:
         LOG.warning("interrupted")
@@ -196,7 +197,8 @@ def warm_up(training: Training) -> None:
         return
     LOG.info("the network is compiled first, which takes up to a minute")
     started = time.perf_counter()
-    training.trainer.parts.warm_up()
+    with training.trainer.parts.timing.pulse.during("compile"):
+        training.trainer.parts.warm_up()
     LOG.info("compiled in %s", duration(time.perf_counter() - started))
 
 

@@ -106,6 +106,10 @@ class Telemetry:
         if self._display is not None:
             self._display.panel.start()
 
+    def begin(self) -> None:
+        """Right before the first update: what came before is no part of the speed."""
+        self._mark = self._trainer.parts.timing.mark()
+
     def run_if_due(self) -> None:
         started = time.thread_time()
         trainer, stats = self._trainer, self._trainer.last_stats
