@@ -198,26 +198,29 @@ using recompiler::Machine;
 
 ConsoleBus& bus_of(Machine* machine) { return *static_cast<ConsoleBus*>(machine->bus); }
 
-std::int64_t cycles_left(Machine* machine, std::uint64_t cycle) {
-    machine->deadline = bus_of(machine).deadline;
-    return static_cast<std::int64_t>(machine->deadline - cycle);
+/// Never fewer than none, nor more than a frame has.
+std::int32_t cycles_left(Machine* machine, std::uint64_t cycle) {
+    machine->deadline = std::max(bus_of(machine).deadline, cycle);
+    return static_cast<std::int32_t>(machine->deadline - cycle);
 }
 
-std::uint64_t cycle_of(const Machine* machine, std::int64_t left) { return machine->deadline - static_cast<std::uint64_t>(left); }
+std::uint64_t cycle_of(const Machine* machine, std::int32_t left) {
+    return machine->deadline - static_cast<std::uint64_t>(std::int64_t{left});
+}
 
-std::int64_t read_for_engine(Machine* machine, std::int64_t left, std::uint32_t address) noexcept {
+std::int32_t read_for_engine(Machine* machine, std::int32_t left, std::uint32_t address) noexcept {
     // Reading leaves the deadline where it is.
     machine->value = bus_of(machine).read(static_cast<std::uint16_t>(address), cycle_of(machine, left));
     return left;
 }
 
-std::int64_t write_for_engine(Machine* machine, std::int64_t left, std::uint32_t address, std::uint32_t value) noexcept {
+std::int32_t write_for_engine(Machine* machine, std::int32_t left, std::uint32_t address, std::uint32_t value) noexcept {
     const std::uint64_t cycle = cycle_of(machine, left);
     bus_of(machine).write(static_cast<std::uint16_t>(address), static_cast<std::uint8_t>(value), cycle);
     return cycles_left(machine, cycle);
 }
 
-std::int64_t poll_for_engine(Machine* machine, std::int64_t left, std::uint32_t opcode, std::uint32_t pc) noexcept {
+std::int32_t poll_for_engine(Machine* machine, std::int32_t left, std::uint32_t opcode, std::uint32_t pc) noexcept {
     const std::uint64_t cycle = cycle_of(machine, left);
     ConsoleBus& bus = bus_of(machine);
     machine->value = bus.read(0x2002, cycle);

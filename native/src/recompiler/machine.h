@@ -7,7 +7,7 @@
 namespace mario::recompiler {
 
 /// Raised with every change to the two structs below.
-inline constexpr std::uint32_t engine_version = 2;
+inline constexpr std::uint32_t engine_version = 3;
 
 /// One console's CPU while an engine runs it. Time is counted down: `left` is how many cycles the deadline is away, so an access
 /// happens in cycle `deadline - left`.
@@ -16,11 +16,11 @@ struct Machine {
     std::uint8_t* ram;
     void* bus;
     /// One bus access. They return `left` again, for the access may have moved the deadline.
-    std::int64_t (*read)(Machine*, std::int64_t left, std::uint32_t address) noexcept;  ///< into `value`
-    std::int64_t (*write)(Machine*, std::int64_t left, std::uint32_t address, std::uint32_t value) noexcept;
+    std::int32_t (*read)(Machine*, std::int32_t left, std::uint32_t address) noexcept;  ///< into `value`
+    std::int32_t (*write)(Machine*, std::int32_t left, std::uint32_t address, std::uint32_t value) noexcept;
     /// Reads $2002 for the LDA or BIT before pc, and skips the rounds of a loop that waits for it. For the next boundary.
-    std::int64_t (*poll)(Machine*, std::int64_t left, std::uint32_t opcode, std::uint32_t pc) noexcept;
-    std::int64_t left;
+    std::int32_t (*poll)(Machine*, std::int32_t left, std::uint32_t opcode, std::uint32_t pc) noexcept;
+    std::int32_t left;
     std::uint16_t pc;
     std::uint16_t nz;  ///< as in Interpreter
     std::uint8_t a, x, y, s;

@@ -18,10 +18,15 @@ using nes::Operation;
 constexpr unsigned max_block_cycles = 120;
 
 constexpr const char* declarations = R"(
+#include <cstring>
 #pragma GCC visibility push(hidden)
 using namespace mario::recompiler;
 using u64 = std::uint64_t;
+using i32 = std::int32_t;
 using i64 = std::int64_t;
+constexpr i64 ram_bias = 0x80;
+struct Tables;
+struct __attribute__((packed, may_alias)) Word { std::uint16_t value; };
 
 #if defined(__has_cpp_attribute)
 #if __has_cpp_attribute(clang::musttail)
@@ -40,43 +45,66 @@ using i64 = std::int64_t;
 
 // Registers travel from block to block as arguments, and there are more of them than arguments. GCC can pin the rest to registers
 // that nobody else uses; elsewhere the carry is bit 8 of `ac`, and the others stay in the machine.
+// What a frame executes does not fit into the first cache, so bytes count: what is used most has registers with short encodings, and
+// `ram` points into the middle of the zero page, all of which is a byte's distance away from there.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(MARIO_ENGINE_PORTABLE)
 #define PINNED
-register std::uint8_t* ram asm("r12");
-register u64 c asm("r13");
-register u64 v asm("r14");
-register u64 s asm("r15");
-#define ARGUMENTS Machine *m, i64 left, u64 a, u64 x, u64 y, u64 nz
-#define PASSED(cycles) m, left - (cycles), a, x, y, nz
-#define TAKE_REGISTERS u64 t, p
+register u64 c asm("rbx");
+register u64 s asm("r12");
+register const Tables* tables asm("r13");
+register Machine* m asm("r15");
+#define ARGUMENTS std::uint8_t *ram, i32 left, u64 a, u64 x, u64 y, u64 nz
+#define PASSED(cycles) ram, left - (cycles), a, x, y, nz
+#define TAKE_REGISTERS u64 v, t, p
 #define KEEP_S
-#define KEEP_V
+#define TABLES (*tables)
 #else
-#define ARGUMENTS Machine *m, i64 left, u64 ac, u64 x, u64 y, u64 nz
+#define ARGUMENTS Machine *m, i32 left, u64 ac, u64 x, u64 y, u64 nz
 #define PASSED(cycles) m, left - (cycles), a | c << 8, x, y, nz
 #define TAKE_REGISTERS \
-    std::uint8_t* const ram = m->ram; \
-    u64 a = ac & 0xFF, c = ac >> 8, s = m->s, v = m->overflow, t, p; \
-    (void)ram, (void)a, (void)c, (void)s, (void)v
+    std::uint8_t* const ram = m->ram + ram_bias; \
+    u64 a = ac & 0xFF, c = ac >> 8, s = m->s, v, t, p; \
+    (void)ram, (void)a, (void)c, (void)s
 #define KEEP_S m->s = static_cast<std::uint8_t>(s);
-#define KEEP_V m->overflow = static_cast<std::uint8_t>(v);
+#define TABLES all_tables
 #endif
+#define KEEP_V m->overflow = static_cast<std::uint8_t>(v);
 
 #define BLOCK(name) void name(ARGUMENTS) noexcept
 #define COLD __attribute__((cold))
+// Arguments that a function does not use stay where they are for others as well.
+#ifdef PINNED
+#define UNCHANGED __attribute__((noipa))
+#else
+#define UNCHANGED __attribute__((noinline))
+#endif
 using Block = void (*)(ARGUMENTS) noexcept;
-extern const std::uint8_t rom[0x8000];
-extern const Block blocks[0x8000];
-__attribute__((noinline)) COLD BLOCK(leave);
+struct Tables {
+    Block behind[0x10000];  ///< per address: the block that begins behind it, as a return wants it
+    std::uint8_t rom[0x8000];
+};
+extern Tables all_tables;
+#define RAM(address) ram[static_cast<i64>(address) - ram_bias]
+#define ROM(address) TABLES.rom[address]
+#define WORD(address) reinterpret_cast<Word&>(RAM(address)).value
+UNCHANGED COLD BLOCK(leave);
+/// Instead of a block behind an address that was not translated.
+UNCHANGED COLD BLOCK(return_elsewhere);
 #define LEAVE(at, cycles) do { m->pc = at; GO leave(PASSED(cycles)); } while (0)
 #define BEGIN(at, cycles) \
     TAKE_REGISTERS; \
-    (void)t, (void)p; \
+    (void)v, (void)t, (void)p; \
     if (UNLIKELY(left <= cycles)) LEAVE(at, 0)
 #define JUMP(block, cycles) GO block(PASSED(cycles))
+#define RETURN(cycles) do { \
+        t = WORD(0x101 + s); \
+        s += 2; \
+        KEEP_S \
+        JUMP(TABLES.behind[t], cycles); \
+    } while (0)
 #define JUMP_TO_PC(cycles) do { \
-        const Block block = t >= 0x8000 ? blocks[t & 0x7FFF] : nullptr; \
-        if (UNLIKELY(block == nullptr)) LEAVE(static_cast<std::uint16_t>(t), cycles); \
+        const Block block = TABLES.behind[(t - 1) & 0xFFFF]; \
+        if (UNLIKELY(block == return_elsewhere)) LEAVE(static_cast<std::uint16_t>(t), cycles); \
         JUMP(block, cycles); \
     } while (0)
 )";
@@ -84,27 +112,43 @@ __attribute__((noinline)) COLD BLOCK(leave);
 constexpr const char* entrance = R"(
 BLOCK(leave) {
     TAKE_REGISTERS;
-    (void)t, (void)p;
+    (void)v, (void)t, (void)p;
     m->left = left;
     m->a = static_cast<std::uint8_t>(a);
     m->carry = static_cast<std::uint8_t>(c);
-    m->overflow = static_cast<std::uint8_t>(v);
     m->s = static_cast<std::uint8_t>(s);
     m->x = static_cast<std::uint8_t>(x);
     m->y = static_cast<std::uint8_t>(y);
     m->nz = static_cast<std::uint16_t>(nz);
 }
 
-static void run(Machine* m) noexcept {
+BLOCK(return_elsewhere) {
+    TAKE_REGISTERS;
+    (void)v, (void)p;
+    t = WORD(0xFF + s);
+    // In its last cycle the chip reads there, before it adds one.
+    if (!IS_MEMORY(t)) m->read(m, left + 1, static_cast<std::uint32_t>(t));
+    LEAVE(static_cast<std::uint16_t>(t + 1), 0);
+}
+
+static void run(Machine* machine) noexcept {
 #ifdef PINNED
-    ram = m->ram, c = m->carry, v = m->overflow, s = m->s;
+    m = machine, tables = &all_tables, c = m->carry, s = m->s;
+    std::uint8_t* const ram = m->ram + ram_bias;
     const u64 a = m->a;
 #else
+    Machine* const m = machine;
     const u64 a = m->a, c = m->carry;
 #endif
     const u64 x = m->x, y = m->y, nz = m->nz;
-    const i64 left = m->left;
-    blocks[m->pc & 0x7FFF](PASSED(0));
+    const i32 left = m->left;
+    all_tables.behind[(m->pc - 1) & 0xFFFF](PASSED(0));
+}
+
+__attribute__((constructor)) static void fill_tables() {
+    for (Block& block : all_tables.behind) block = return_elsewhere;
+    std::memcpy(all_tables.rom, rom, sizeof rom);
+    for (const Entry& entry : entries) all_tables.behind[entry.address - 1] = entry.block;
 }
 
 #pragma GCC visibility pop
@@ -273,7 +317,7 @@ private:
         const Access access = access_of(decoded.operation);
         if (access == Access::write) {
             const char* value = stored(decoded.operation);
-            if (is_pointer(decoded.mode)) print("    if (p < 0x2000) ram[p & 0x7FF] = static_cast<std::uint8_t>(%s);\n", value);
+            if (is_pointer(decoded.mode)) print("    if (p < 0x2000) RAM(p & 0x7FF) = static_cast<std::uint8_t>(%s);\n", value);
             else if (decoded.operand < 0x2000) print("    %s = static_cast<std::uint8_t>(%s);\n", place.c_str(), value);
         } else if (access == Access::modify && decoded.mode != Mode::accumulator) {
             print("    t = %s;\n", place.c_str());
@@ -309,31 +353,31 @@ private:
         const unsigned base = decoded.operand;
         switch (decoded.mode) {
             case Mode::immediate: std::snprintf(text, sizeof text, "0x%02X", base); break;
-            case Mode::zero_page: std::snprintf(text, sizeof text, "ram[0x%02X]", base); break;
+            case Mode::zero_page: std::snprintf(text, sizeof text, "RAM(0x%02X)", base); break;
             case Mode::zero_page_x:
-            case Mode::zero_page_y: std::snprintf(text, sizeof text, "ram[(0x%02X + %s) & 0xFF]", base, index); break;
+            case Mode::zero_page_y: std::snprintf(text, sizeof text, "RAM((%s %+d) & 0xFF)", index, static_cast<std::int8_t>(base)); break;
             case Mode::absolute:
-                if (base < 0x2000) std::snprintf(text, sizeof text, "ram[0x%03X]", base & 0x7FF);
+                if (base < 0x2000) std::snprintf(text, sizeof text, "RAM(0x%03X)", base & 0x7FF);
                 else std::snprintf(text, sizeof text, "0x%02X", static_cast<unsigned>(rom_[base & 0x7FFF]));
                 break;
             case Mode::absolute_x:
             case Mode::absolute_y:
                 if (may_cross(decoded) && (base & 0xFF)) print("    left -= %s >= 0x%02X;\n", index, 0x100 - (base & 0xFF));
-                if (base >= 0x8000) std::snprintf(text, sizeof text, "rom[0x%04X + %s]", base - 0x8000, index);
-                else if ((base & 0x7FF) + 0xFF < 0x800) std::snprintf(text, sizeof text, "ram[0x%03X + %s]", base & 0x7FF, index);
-                else std::snprintf(text, sizeof text, "ram[(0x%03X + %s) & 0x7FF]", base & 0x7FF, index);
+                if (base >= 0x8000) std::snprintf(text, sizeof text, "ROM(0x%04X + %s)", base - 0x8000, index);
+                else if ((base & 0x7FF) + 0xFF < 0x800) std::snprintf(text, sizeof text, "RAM(0x%03X + %s)", base & 0x7FF, index);
+                else std::snprintf(text, sizeof text, "RAM((0x%03X + %s) & 0x7FF)", base & 0x7FF, index);
                 break;
             case Mode::indexed_indirect:
-                print("    t = (0x%02X + x) & 0xFF; p = ram[t] | u64{ram[(t + 1) & 0xFF]} << 8;\n", base);
+                print("    t = (0x%02X + x) & 0xFF; p = RAM(t) | u64{RAM((t + 1) & 0xFF)} << 8;\n", base);
                 leave_unless("IS_MEMORY(p)", address);
-                return "(p < 0x2000 ? ram[p & 0x7FF] : rom[p & 0x7FFF])";
+                return "(p < 0x2000 ? RAM(p & 0x7FF) : ROM(p & 0x7FFF))";
             case Mode::indirect_indexed:
-                print("    t = ram[0x%02X] | u64{ram[0x%02X]} << 8; p = (t + y) & 0xFFFF;\n", base, (base + 1) & 0xFF);
+                print("    t = RAM(0x%02X) | u64{RAM(0x%02X)} << 8; p = (t + y) & 0xFFFF;\n", base, (base + 1) & 0xFF);
                 // While the chip carries it reads from the pointer's page. Where the sum lies in memory and that page does not, it is
                 // $7F00, which nobody minds.
                 leave_unless("IS_MEMORY(p)", address);
-                if (may_cross(decoded)) print("    left -= static_cast<i64>(((t & 0xFF) + y) >> 8);\n");
-                return "(p < 0x2000 ? ram[p & 0x7FF] : rom[p & 0x7FFF])";
+                if (may_cross(decoded)) print("    left -= static_cast<i32>(((t & 0xFF) + y) >> 8);\n");
+                return "(p < 0x2000 ? RAM(p & 0x7FF) : ROM(p & 0x7FFF))";
             default: break;
         }
         return text;
@@ -396,11 +440,11 @@ private:
             case SEC: print("    c = 1;\n"); break;
             case CLV: print("    v = 0;\n"), is_v_changed_ = true; break;
             case PHA:
-                print("    ram[0x100 | s] = static_cast<std::uint8_t>(a); s = (s - 1) & 0xFF;\n");
+                print("    RAM(0x100 + s) = static_cast<std::uint8_t>(a); s = (s - 1) & 0xFF;\n");
                 is_s_changed_ = true;
                 break;
             case PLA:
-                print("    s = (s + 1) & 0xFF; a = nz = ram[0x100 | s];\n");
+                print("    s = (s + 1) & 0xFF; a = nz = RAM(0x100 + s);\n");
                 is_s_changed_ = true;
                 break;
             default: break;  // NOP
@@ -438,7 +482,7 @@ private:
     }
 
     void write_branch(const Decoded& decoded, unsigned address) {
-        print("    if (%s) {\n", condition_of(decoded.operation));
+        print("    if (%s) {\n", condition_of(decoded.operation, is_v_changed_));
         const unsigned before = cycles_;
         cycles_ += branch_cycles(address, decoded.operand);
         go_to(decoded.operand);
@@ -446,7 +490,7 @@ private:
         print("    }\n");
     }
 
-    static const char* condition_of(Operation operation) {
+    static const char* condition_of(Operation operation, bool is_v_local) {
         using enum Operation;
         switch (operation) {
             case BCC: return "c == 0";
@@ -455,8 +499,8 @@ private:
             case BNE: return "(nz & 0xFF) != 0";
             case BMI: return "(nz & 0x8080) != 0";
             case BPL: return "(nz & 0x8080) == 0";
-            case BVC: return "(v & 0x80) == 0";
-            default: return "(v & 0x80) != 0";
+            case BVC: return is_v_local ? "(v & 0x80) == 0" : "(m->overflow & 0x80) == 0";
+            default: return is_v_local ? "(v & 0x80) != 0" : "(m->overflow & 0x80) != 0";
         }
     }
 
@@ -472,23 +516,20 @@ private:
         }
     }
 
+    /// What is pushed lies in two bytes side by side, unless the stack wraps, which is the interpreter's.
     void write_call(const Decoded& decoded, unsigned address) {
-        const unsigned pushed = (address + 2) & 0xFFFFu;
-        print("    ram[0x100 | s] = 0x%02X; ram[0x100 | ((s - 1) & 0xFF)] = 0x%02X; s = (s - 2) & 0xFF;\n", pushed >> 8, pushed & 0xFF);
+        leave_unless("s >= 2", address);
+        print("    WORD(0xFF + s) = 0x%04X; s -= 2;\n", (address + 2) & 0xFFFFu);
         is_s_changed_ = true;
         cycles_ += 6;
         go_to(decoded.operand);
     }
 
     void write_return(unsigned address) {
-        print("    t = ram[0x100 | ((s + 1) & 0xFF)] | u64{ram[0x100 | ((s + 2) & 0xFF)]} << 8;\n");
-        // The chip reads there before it adds one.
-        leave_unless("IS_MEMORY(t)", address);
-        print("    s = (s + 2) & 0xFF; t = (t + 1) & 0xFFFF;\n   ");
-        is_s_changed_ = true;
-        cycles_ += 6;
-        keep_rare_registers();
-        print(" JUMP_TO_PC(%u);\n", cycles_);
+        leave_unless("s <= 0xFD", address);
+        print("   ");
+        if (is_v_changed_) print(" KEEP_V");
+        print(" RETURN(%u);\n", cycles_ + 6);
     }
 
     /// The chip does not carry into the pointer's page.
@@ -500,7 +541,7 @@ private:
             leave_at(address);
             return;
         }
-        print("    t = ram[0x%03X] | u64{ram[0x%03X]} << 8;\n   ", low & 0x7FF, high & 0x7FF);
+        print("    t = RAM(0x%03X) | u64{RAM(0x%03X)} << 8;\n   ", low & 0x7FF, high & 0x7FF);
         cycles_ += 5;
         keep_rare_registers();
         print(" JUMP_TO_PC(%u);\n", cycles_);
@@ -526,16 +567,15 @@ void append_bytes(std::string& out, const char* declaration, std::span<const std
 void append_tables(std::string& out, Rom rom, const std::vector<Block>& blocks, std::string_view source_hash) {
     std::vector<std::uint8_t> entry_cycles(0x8000);
     for (const Block& block : blocks) entry_cycles[block.address - 0x8000] = static_cast<std::uint8_t>(std::max(block.most_cycles, 1u));
-    append_bytes(out, "const std::uint8_t rom[0x8000]", rom);
+    append_bytes(out, "static const std::uint8_t rom[0x8000]", rom);
     append_bytes(out, "static const std::uint8_t entry_cycles[0x8000]", entry_cycles);
-    out += "const Block blocks[0x8000] = {";
-    for (unsigned i = 0; i < 0x8000; ++i) {
-        if (i % 32 == 0) out += '\n';
-        char name[16];
-        std::snprintf(name, sizeof name, "b%04X,", i + 0x8000);
-        out += entry_cycles[i] ? name : "0,";
+    out += "Tables all_tables;\nstatic const struct Entry { unsigned address; Block block; } entries[] = {\n";
+    for (const Block& block : blocks) {
+        char entry[32];
+        std::snprintf(entry, sizeof entry, "{0x%04X, b%04X},\n", block.address, block.address);
+        out += entry;
     }
-    out += "\n};\nstatic const char source_hash[] = \"";
+    out += "};\nstatic const char source_hash[] = \"";
     out += source_hash;
     out += "\";\n";
     out += entrance;

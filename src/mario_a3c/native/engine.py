@@ -38,7 +38,7 @@ _FLAGS = ("-std=c++17", "-O2", "-fPIC", "-w")
 # Of GCC on x86-64. Blocks jump to each other and return to one place, which saves this register for all of them; and
 # what a frame executes is larger than the first cache, so it lies densely, in the order in which it was written.
 _GCC_FLAGS = (
-    "-fcall-used-rbx",
+    "-fcall-used-r14",
     "-fno-toplevel-reorder",
     *(f"-falign-{what}=1" for what in ("functions", "jumps", "labels", "loops")),
 )
