@@ -94,7 +94,7 @@ public:
     explicit Discovery(Rom rom) : rom_(rom) {}
 
     Code run() {
-        for (const unsigned vector : {nes::reset_vector, nes::nmi_vector, nes::irq_vector}) add_head(word(vector));
+        for (const unsigned vector : {nes::reset_vector, nes::nmi_vector, nes::irq_vector}) add_entry(word(vector));
         follow_all();
         // Tables last, and the first first: what is known to be code by then ends them.
         while (!tables_.empty()) {
@@ -110,6 +110,11 @@ public:
 private:
     [[nodiscard]] unsigned word(unsigned address) const {
         return rom_[address & 0x7FFFu] | static_cast<unsigned>(rom_[(address + 1) & 0x7FFFu] << 8);
+    }
+
+    void add_entry(unsigned address) {
+        add_head(address);
+        if (address >= rom_start && address < rom_end) code_.is_entry[address] = true;
     }
 
     void add_head(unsigned address) {
@@ -143,13 +148,13 @@ private:
                 case Kind::ret:
                 case Kind::indirect_jump: return;
                 case Kind::call:
-                    add_head(decoded.operand);
+                    add_entry(decoded.operand);
                     if (reads_table_behind_call(rom_, decoded.operand)) tables_.push_back(next);
-                    else add_head(next);
+                    else add_entry(next);
                     return;
                 case Kind::bus: add_head(next); return;
                 case Kind::interpreted:
-                    if (decoded.operation != Operation::RTI && decoded.operation != Operation::JAM) add_head(next);
+                    if (decoded.operation != Operation::RTI && decoded.operation != Operation::JAM) add_entry(next);
                     return;
             }
             address = next;
@@ -164,7 +169,7 @@ private:
             const unsigned target = word(at);
             if (target < rom_start) return;
             if (target > at) end = std::min(end, target);
-            add_head(target);
+            add_entry(target);
         }
     }
 

@@ -36,6 +36,7 @@ struct Decoded {
 
 struct Code {
     std::array<bool, 0x10000> is_head{};  ///< where a block begins; always in ROM
+    std::array<bool, 0x10000> is_entry{};  ///< those that are reached by more than branches and jumps: calls, returns, tables
     unsigned num_instructions = 0;
     unsigned num_tables = 0;  ///< of addresses, behind calls
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "machine_text.h"
+#include "recompiler/blocks.h"
 #include "recompiler/profile.h"
 
 namespace mario::recompiler {
@@ -13,9 +14,6 @@ namespace {
 
 using nes::Mode;
 using nes::Operation;
-
-/// Blocks are cut here: what an entry needs must fit into a byte, and near a deadline short ones waste less.
-constexpr unsigned max_block_cycles = 120;
 
 constexpr const char* declarations = R"(
 #include <cstring>
@@ -91,10 +89,10 @@ UNCHANGED COLD BLOCK(leave);
 /// Instead of a block behind an address that was not translated.
 UNCHANGED COLD BLOCK(return_elsewhere);
 #define LEAVE(at, cycles) do { m->pc = at; GO leave(PASSED(cycles)); } while (0)
-#define BEGIN(at, cycles) \
+#define BEGIN \
     TAKE_REGISTERS; \
-    (void)v, (void)t, (void)p; \
-    if (UNLIKELY(left <= cycles)) LEAVE(at, 0)
+    (void)v, (void)t, (void)p
+#define CHECK(at, cycles) if (UNLIKELY(left <= cycles)) LEAVE(at, 0)
 #define JUMP(block, cycles) GO block(PASSED(cycles))
 #define RETURN(cycles) do { \
         t = WORD(0x101 + s); \
@@ -156,107 +154,15 @@ extern "C" __attribute__((visibility("default"))) const Program mario_engine;
 const Program mario_engine = {engine_version, sizeof(Machine), source_hash, rom, entry_cycles, run};
 )";
 
-enum class Access { none, read, write, modify };
-
-Access access_of(Operation operation) {
-    using enum Operation;
-    switch (operation) {
-        case ADC: case AND: case BIT: case CMP: case CPX: case CPY: case EOR: case LDA: case LDX: case LDY: case ORA: case SBC:
-            return Access::read;
-        case STA: case STX: case STY: return Access::write;
-        case ASL: case DEC: case INC: case LSR: case ROL: case ROR: return Access::modify;
-        default: return Access::none;
-    }
-}
-
-/// Without what crossing a page adds.
-unsigned cycles_of(const Decoded& decoded) {
-    switch (decoded.kind) {
-        case Kind::branch: return 2;
-        case Kind::jump: return 3;
-        case Kind::indirect_jump: return 5;
-        case Kind::call:
-        case Kind::ret: return 6;
-        case Kind::interpreted: return 0;
-        default: break;
-    }
-    if (decoded.operation == Operation::PHA) return 3;
-    if (decoded.operation == Operation::PLA) return 4;
-    const Access access = access_of(decoded.operation);
-    const unsigned writes = access == Access::modify ? 2 : 0;
-    const bool carries_always = access == Access::write || access == Access::modify;
-    switch (decoded.mode) {
-        case Mode::zero_page: return 3 + writes;
-        case Mode::zero_page_x:
-        case Mode::zero_page_y:
-        case Mode::absolute: return 4 + writes;
-        case Mode::absolute_x:
-        case Mode::absolute_y: return 4 + writes + carries_always;
-        case Mode::indexed_indirect: return 6;
-        case Mode::indirect_indexed: return 5 + carries_always;
-        default: return 2;
-    }
-}
-
-bool may_cross(const Decoded& decoded) {
-    const bool is_indexed = decoded.mode == Mode::absolute_x || decoded.mode == Mode::absolute_y || decoded.mode == Mode::indirect_indexed;
-    return is_indexed && access_of(decoded.operation) == Access::read;
-}
-
-unsigned branch_cycles(unsigned address, unsigned target) { return ((address + 2) ^ target) & 0xFF00u ? 4 : 3; }
-
-unsigned most_cycles(const Decoded& decoded, unsigned address) {
-    if (decoded.kind == Kind::branch) return branch_cycles(address, decoded.operand);
-    return cycles_of(decoded) + may_cross(decoded);
-}
-
-bool ends_block(Kind kind) { return kind != Kind::plain && kind != Kind::branch; }
-
-struct Block {
-    unsigned address;
-    unsigned num_instructions;
-    unsigned most_cycles;
-};
-
-/// Walks every head to the end of its block; a block that grows too long makes a new head.
-std::vector<Block> cut_blocks(Rom rom, Code& code) {
-    std::vector<Block> blocks;
-    for (unsigned head = 0x8000; head < 0x10000; ++head) {
-        if (!code.is_head[head]) continue;
-        Block block{head, 0, 0};
-        // A branch in the middle may be the longest way; adding all of them up is at worst a little too careful.
-        for (unsigned at = head;;) {
-            const Decoded decoded = decode(rom, at);
-            ++block.num_instructions;
-            block.most_cycles += most_cycles(decoded, at);
-            at += decoded.num_bytes;
-            if (ends_block(decoded.kind) || at >= 0x10000 || code.is_head[at]) break;
-            if (block.most_cycles >= max_block_cycles) {
-                code.is_head[at] = true;  // lies ahead: the loop comes to it
-                break;
-            }
-        }
-        blocks.push_back(block);
-    }
-    return blocks;
-}
-
 class BlockWriter {
 public:
     BlockWriter(Rom rom, const Code& code, std::string& out) : rom_(rom), code_(code), out_(out) {}
 
-    void write(const Block& block) {
-        cycles_ = 0;
-        is_s_changed_ = is_v_changed_ = false;
-        print("BLOCK(b%04X) {\n    BEGIN(0x%04X, %u);\n", block.address, block.address, std::max(block.most_cycles, 1u));
-        unsigned at = block.address;
-        Decoded decoded{};
-        for (unsigned i = 0; i < block.num_instructions; ++i) {
-            decoded = decode(rom_, at);
-            write_instruction(decoded, at);
-            at += decoded.num_bytes;
-        }
-        if (decoded.kind == Kind::plain || decoded.kind == Kind::bus || decoded.kind == Kind::branch) go_to(at);
+    void write(const Region& region) {
+        region_ = &region;
+        const unsigned root = region.members.front().block->address;
+        print("BLOCK(b%04X) {\n    BEGIN;\n", root);
+        for (const Region::Member& member : region.members) write(member);
         print("}\n");
     }
 
@@ -270,6 +176,22 @@ private:
         out_ += text;
     }
 
+    void write(const Region::Member& member) {
+        const Block& block = *member.block;
+        cycles_ = 0;
+        is_s_changed_ = is_v_changed_ = false;
+        print("l%04X:\n", block.address);
+        if (member.is_checked) print("    CHECK(0x%04X, %u);\n", block.address, member.needed_cycles);
+        unsigned at = block.address;
+        Decoded decoded{};
+        for (unsigned i = 0; i < block.num_instructions; ++i) {
+            decoded = decode(rom_, at);
+            write_instruction(decoded, at);
+            at += decoded.num_bytes;
+        }
+        if (decoded.kind == Kind::plain || decoded.kind == Kind::bus || decoded.kind == Kind::branch) go_to(at);
+    }
+
     // ---- ways out
 
     void keep_rare_registers() {
@@ -280,9 +202,12 @@ private:
     void go_to(unsigned target) {
         print("   ");
         keep_rare_registers();
-        if (target >= 0x8000 && target < 0x10000 && code_.is_head[target]) print(" JUMP(b%04X, %u);\n", target, cycles_);
+        if (target != root() && region_->holds(target)) print(" left -= %u; goto l%04X;\n", cycles_, target);
+        else if (target >= 0x8000 && target < 0x10000 && code_.is_head[target]) print(" JUMP(b%04X, %u);\n", target, cycles_);
         else leave_at(target & 0xFFFFu);
     }
+
+    [[nodiscard]] unsigned root() const { return region_->members.front().block->address; }
 
     void leave_at(unsigned address) { print(" LEAVE(0x%04X, %u);\n", address, cycles_); }
 
@@ -550,6 +475,7 @@ private:
     Rom rom_;
     const Code& code_;
     std::string& out_;
+    const Region* region_ = nullptr;
     unsigned cycles_ = 0;  ///< since `left` was last brought up to date, page crossings apart
     bool is_s_changed_ = false, is_v_changed_ = false;
 };
@@ -564,15 +490,19 @@ void append_bytes(std::string& out, const char* declaration, std::span<const std
     out += "\n};\n";
 }
 
-void append_tables(std::string& out, Rom rom, const std::vector<Block>& blocks, std::string_view source_hash) {
+void append_tables(std::string& out, Rom rom, const std::vector<Region>& regions, std::string_view source_hash) {
     std::vector<std::uint8_t> entry_cycles(0x8000);
-    for (const Block& block : blocks) entry_cycles[block.address - 0x8000] = static_cast<std::uint8_t>(std::max(block.most_cycles, 1u));
+    for (const Region& region : regions) {
+        const Region::Member& first = region.members.front();
+        entry_cycles[first.block->address - 0x8000] = static_cast<std::uint8_t>(first.needed_cycles);
+    }
     append_bytes(out, "static const std::uint8_t rom[0x8000]", rom);
     append_bytes(out, "static const std::uint8_t entry_cycles[0x8000]", entry_cycles);
     out += "Tables all_tables;\nstatic const struct Entry { unsigned address; Block block; } entries[] = {\n";
-    for (const Block& block : blocks) {
+    for (const Region& region : regions) {
         char entry[32];
-        std::snprintf(entry, sizeof entry, "{0x%04X, b%04X},\n", block.address, block.address);
+        const unsigned address = region.members.front().block->address;
+        std::snprintf(entry, sizeof entry, "{0x%04X, b%04X},\n", address, address);
         out += entry;
     }
     out += "};\nstatic const char source_hash[] = \"";
@@ -586,20 +516,26 @@ void append_tables(std::string& out, Rom rom, const std::vector<Block>& blocks, 
 std::string write_engine(const nes::Board& board, std::string_view source_hash, unsigned part, unsigned num_parts) {
     const Rom rom = board.prg_rom;
     Code code = discover(rom);
-    std::vector<Block> blocks = cut_blocks(rom, code);
-    const HotAddresses is_hot = find_hot_addresses(board);
-    std::stable_partition(blocks.begin(), blocks.end(), [&](const Block& block) { return is_hot[block.address]; });
+    const std::vector<Block> blocks = cut_blocks(rom, code);
+    std::vector<Region> regions = find_hot_regions(blocks, code, find_hot_addresses(board));
+    const std::size_t num_hot = regions.size();
+    std::array<bool, 0x10000> has_function{};
+    for (const Region& region : regions) has_function[region.members.front().block->address] = true;
+    for (const Block& block : blocks) {
+        if (!has_function[block.address]) regions.push_back({{{&block, std::max(block.most_cycles, 1u), true}}});
+    }
     std::string out = machine_text;
     out += declarations;
-    for (const Block& block : blocks) {
+    for (std::size_t i = 0; i < regions.size(); ++i) {
         char declaration[32];
-        std::snprintf(declaration, sizeof declaration, "%sBLOCK(b%04X);\n", is_hot[block.address] ? "" : "COLD ", block.address);
+        std::snprintf(declaration, sizeof declaration, "%sBLOCK(b%04X);\n", i < num_hot ? "" : "COLD ",
+                      regions[i].members.front().block->address);
         out += declaration;
     }
     BlockWriter writer(rom, code, out);
-    const std::size_t first = blocks.size() * part / num_parts, end = blocks.size() * (part + 1) / num_parts;
-    for (std::size_t i = first; i < end; ++i) writer.write(blocks[i]);
-    if (part == 0) append_tables(out, rom, blocks, source_hash);
+    const std::size_t first = regions.size() * part / num_parts, end = regions.size() * (part + 1) / num_parts;
+    for (std::size_t i = first; i < end; ++i) writer.write(regions[i]);
+    if (part == 0) append_tables(out, rom, regions, source_hash);
     else out += "#pragma GCC visibility pop\n";
     return out;
 }
