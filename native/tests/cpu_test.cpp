@@ -36,6 +36,7 @@ struct FlatBus {
     }
     static std::uint16_t vector(std::uint16_t address, std::uint64_t) { return address; }
     static void interrupt_flag_changed() {}
+    static void handler_entered() {}
     static std::uint64_t skip_self_jump(std::uint64_t cycle) { return cycle; }
     static std::uint64_t skip_poll(std::uint8_t, std::uint16_t, std::uint8_t, std::uint64_t cycle) { return cycle; }
 

@@ -16,8 +16,8 @@ struct FrameStep {
 };
 // The first step happens only where a write to $4017 asks for it, in the five-step mode.
 constexpr std::array<FrameStep, 5> four_steps{
-    {{0, false, false}, {14913, true, false}, {29828, false, true}, {29829, true, true}, {29830, false, true}}};
-constexpr std::array<FrameStep, 4> five_steps{{{0, true, false}, {14913, true, false}, {37281, true, false}, {37282, false, false}}};
+    {{0, false, false}, {first_step_cycle, true, false}, {29828, false, true}, {29829, true, true}, {29830, false, true}}};
+constexpr std::array<FrameStep, 4> five_steps{{{0, true, false}, {first_step_cycle, true, false}, {37281, true, false}, {37282, false, false}}};
 
 const FrameStep& step_of(bool is_five_step, std::uint8_t step) { return is_five_step ? five_steps[step & 3u] : four_steps[step % 5u]; }
 unsigned last_step(bool is_five_step) { return is_five_step ? five_steps.size() - 1 : four_steps.size() - 1; }
@@ -64,7 +64,7 @@ std::uint8_t ApuState::read_status(std::uint64_t cycle) {
     return static_cast<std::uint8_t>(status);
 }
 
-void ApuState::catch_up(std::uint64_t cycle) {
+void ApuState::take_steps(std::uint64_t cycle) {
     while (next_step_cycle() <= cycle) {
         const FrameStep& due = step_of(is_five_step, step);
         const std::uint64_t due_cycle = sequence_start + due.cycle;

@@ -11,6 +11,8 @@
 namespace mario::nes {
 
 inline constexpr std::uint64_t never = ~std::uint64_t{0};
+/// The frame counter's first step after its beginning; one that a program asks for, step 0, comes at once.
+inline constexpr std::uint32_t first_step_cycle = 14913;
 
 struct ApuState {
     std::uint64_t sequence_start;  ///< the CPU cycle from which the frame counter's steps are counted
@@ -39,13 +41,16 @@ struct ApuState {
     [[nodiscard]] std::uint8_t read_status(std::uint64_t cycle);
 
     /// Does everything due up to and including the given cycle.
-    void catch_up(std::uint64_t cycle);
+    void catch_up(std::uint64_t cycle) {
+        if (cycle >= sequence_start + first_step_cycle || step == 0) take_steps(cycle);
+    }
     /// When the IRQ line will be held at the earliest, or is held since.
     [[nodiscard]] std::uint64_t next_irq() const;
     /// The DMC takes a byte.
     void fetch_sample();
 
 private:
+    void take_steps(std::uint64_t cycle);
     void reset_frame_counter(std::uint8_t value, std::uint64_t cycle);
     void clock_lengths();
     void enable(std::uint8_t channels, std::uint64_t cycle);

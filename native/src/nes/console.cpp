@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "nes/raster.h"
 
@@ -33,9 +34,16 @@ public:
         else write_io(address, value, cycle);
     }
 
+    /// A register, $2000-$3FFF or $4000-$4017; where the caller knows which one, only that one's part is compiled.
+    /// True: the deadline may have moved.
+    [[gnu::always_inline]] bool write_register(std::uint16_t address, std::uint8_t value, std::uint64_t cycle);
+
     [[gnu::noinline]] Service service(const CpuState& cpu, std::uint64_t cycle) {
-        ppu_.catch_up(cycle * 3 - 1);
-        if (console_.ppu.has_frame_ended || cycle >= limit_) return {cycle, Boundary::stop};
+        ppu_.catch_up_with_frame(cycle * 3 - 1);
+        if (console_.ppu.has_frame_ended || cycle >= limit_) {
+            ppu_.catch_up(cycle * 3 - 1);
+            return {cycle, Boundary::stop};
+        }
         const Boundary boundary = sampled_interrupt(cpu, cycle);
         if (console_.dma_stall != 0) cycle = run_oam_dma(cycle);
         for (; console_.apu.dmc_cycle <= cycle; cycle += dmc_stall_cycles) console_.apu.fetch_sample();
@@ -46,7 +54,7 @@ public:
 
     std::uint16_t vector(std::uint16_t address, std::uint64_t cycle) {
         // An NMI that comes while the vector of another interrupt is being fetched takes it over, up to two cycles before.
-        ppu_.catch_up(cycle * 3 - 1);
+        ppu_.catch_up_with_frame(cycle * 3 - 1);
         if (address == irq_vector && console_.ppu.nmi_cycle < cycle - 1) address = nmi_vector;
         if (address == nmi_vector) console_.ppu.nmi_cycle = never;
         return address;
@@ -54,6 +62,11 @@ public:
 
     /// The next boundary looks at the interrupts again.
     void interrupt_flag_changed() { deadline = 0; }
+
+    void handler_entered() {
+        is_irq_masked_ = true;
+        update_deadline();
+    }
 
     /// JMP to itself, 3 cycles a round: goes on until the first boundary at which something is due.
     [[gnu::noinline]] std::uint64_t skip_self_jump(std::uint64_t cycle) const {
@@ -114,12 +127,7 @@ std::uint8_t ConsoleBus::read_io(std::uint16_t address, std::uint64_t cycle) {
     return open_bus;
 }
 
-void ConsoleBus::write_io(std::uint16_t address, std::uint8_t value, std::uint64_t cycle) {
-    if (address >= 0x8000) return;
-    if (address >= 0x6000) {
-        if (board_.has_prg_ram) console_.prg_ram[address & 0x1FFFu] = value;
-        return;
-    }
+inline bool ConsoleBus::write_register(std::uint16_t address, std::uint8_t value, std::uint64_t cycle) {
     bool may_be_due_sooner = false;
     if (address < 0x4000) {
         ppu_.write(address & 7u, value, cycle);
@@ -129,11 +137,17 @@ void ConsoleBus::write_io(std::uint16_t address, std::uint8_t value, std::uint64
         may_be_due_sooner = true;
     } else if (address == 0x4016) {
         console_.controller.write_strobe(value);
-    } else if (address < 0x4018) {
+    } else {
         console_.apu.write(address, value, cycle);
         may_be_due_sooner = address >= 0x4010;
     }
     if (may_be_due_sooner) update_deadline();
+    return may_be_due_sooner;
+}
+
+void ConsoleBus::write_io(std::uint16_t address, std::uint8_t value, std::uint64_t cycle) {
+    if (address < 0x4018) write_register(address, value, cycle);
+    else if (address >= 0x6000 && address < 0x8000 && board_.has_prg_ram) console_.prg_ram[address & 0x1FFFu] = value;
 }
 
 /// The CPU is halted before its next instruction. DMA and the frame counter share a clock of half the CPU's: a write in an odd cycle
@@ -220,6 +234,18 @@ std::int32_t write_for_engine(Machine* machine, std::int32_t left, std::uint32_t
     return cycles_left(machine, cycle);
 }
 
+template <unsigned index>
+std::int32_t write_register_for_engine(Machine* machine, std::int32_t left, std::uint32_t value) noexcept {
+    constexpr auto address = static_cast<std::uint16_t>(index < 8 ? 0x2000 + index : 0x4000 + index - 8);
+    const std::uint64_t cycle = cycle_of(machine, left);
+    const bool may_have_moved = bus_of(machine).write_register(address, static_cast<std::uint8_t>(value), cycle);
+    return may_have_moved ? cycles_left(machine, cycle) : left;
+}
+
+constexpr recompiler::RegisterWrites register_writes = []<unsigned... index>(std::integer_sequence<unsigned, index...>) {
+    return recompiler::RegisterWrites{{write_register_for_engine<index>...}};
+}(std::make_integer_sequence<unsigned, recompiler::num_registers>());
+
 std::int32_t poll_for_engine(Machine* machine, std::int32_t left, std::uint32_t opcode, std::uint32_t pc) noexcept {
     const std::uint64_t cycle = cycle_of(machine, left);
     ConsoleBus& bus = bus_of(machine);
@@ -259,6 +285,7 @@ void enter_engine(Machine& machine, const recompiler::Program& engine, CpuState&
     machine.ram = console.ram.data();
     machine.bus = &bus;
     machine.read = read_for_engine, machine.write = write_for_engine, machine.poll = poll_for_engine;
+    machine.registers = &register_writes;
     const auto is_entry = [&](std::uint16_t pc, std::uint64_t cycle) {
         if (pc < 0x8000) return false;
         const std::uint8_t needed = engine.entry_cycles[pc & 0x7FFFu];

@@ -53,6 +53,7 @@ struct Service {
 ///   service(cpu, cycle) -> Service                       the cycle may move on (the chip is halted during DMA)
 ///   vector(address, cycle)                               which interrupt vector is really taken (an NMI overtakes)
 ///   interrupt_flag_changed()                             the I flag is another one now
+///   handler_entered()                                    the chip has just answered an interrupt: no IRQ is let in
 ///   skip_self_jump(cycle), skip_poll(opcode, pc, value, cycle)   the cycle at which the loop has to go on for real
 /// Registers live in local variables while it runs; the bus sees them in service() alone.
 template <typename Bus>
@@ -103,8 +104,11 @@ private:
         cycle_ = service.cycle;
         switch (service.boundary) {
             case Boundary::go_on: break;
-            case Boundary::nmi: interrupt(nmi_vector); break;
-            case Boundary::irq: interrupt(irq_vector); break;
+            case Boundary::nmi:
+            case Boundary::irq:
+                interrupt(service.boundary == Boundary::nmi ? nmi_vector : irq_vector);
+                bus_.handler_entered();
+                break;
             case Boundary::stop: return false;
         }
         state_.sampled_early = 0;

@@ -15,8 +15,6 @@ constexpr std::uint32_t no_dot = ~0u;
 /// Behind the last dot at which the frame's length is still open (the pre-render line's dot 339).
 constexpr std::uint32_t length_decided_dot = prerender_dot - 1 + 339;
 
-constexpr std::uint64_t dot_of(std::uint64_t cycle) { return cycle * 3 + 2; }
-
 /// The first cycle in which the CPU notices an NMI that the PPU asks for at this dot. The line is looked at later in a cycle than
 /// registers are read: by one dot, which programs that let NMIs and IRQs collide can tell.
 constexpr std::uint64_t cycle_noticing(std::uint64_t dot) { return (dot - 1) / 3; }
@@ -32,6 +30,21 @@ constexpr std::array<std::uint64_t, 256> floating_bytes = [] {
     }
     return all;
 }();
+
+/// One bit per sprite whose top is above line 240, eight of them at a time.
+std::uint64_t sprites_on_screen(const std::array<std::uint8_t, 64>& tops) {
+    constexpr std::uint64_t every_byte = 0x0101010101010101u, bit_7 = 0x80 * every_byte;
+    constexpr std::uint64_t gathering = 0x0102040810204080u;  // moves bit 0 of byte k to bit 56 + k
+    std::uint64_t found = 0;
+    for (unsigned i = 0; i < 64; i += 8) {
+        std::uint64_t eight;  // in the order of a little-endian machine, as save-states are
+        std::memcpy(&eight, &tops[i], sizeof eight);
+        // From 240 = 0x80 + 0x70 on, bit 7 is set, and the other bits carry into it when 0x10 is added.
+        const std::uint64_t below = eight & ((eight & ~bit_7) + 0x10 * every_byte) & bit_7;
+        found |= ((~below & bit_7) >> 7) * gathering >> 56 << i;
+    }
+    return found;
+}
 
 bool covers(std::uint8_t y, unsigned line, unsigned height) { return line >= y && line < y + height; }
 
@@ -68,9 +81,9 @@ void Ppu::reset() {
 }
 
 std::uint8_t Ppu::read(unsigned number, std::uint64_t cycle) {
+    if (number == 2) return drive_latch(read_status(dot_of(cycle)), 0xE0);
     catch_up(dot_of(cycle));
     switch (number) {
-        case 2: return drive_latch(read_status(), 0xE0);
         case 4: return drive_latch(s_.oam[s_.oam_address], 0xFF);
         case 7: {
             const bool is_palette = (s_.registers.v & 0x3FFF) >= 0x3F00;
@@ -80,34 +93,17 @@ std::uint8_t Ppu::read(unsigned number, std::uint64_t cycle) {
     }
 }
 
-void Ppu::write(unsigned number, std::uint8_t value, std::uint64_t cycle) {
-    catch_up(dot_of(cycle));
-    drive_latch(value, 0xFF);
-    switch (number) {
-        case 0: write_ctrl(value, cycle); break;
-        case 1:
-            change_register(1, value);
-            forget_predictions();
-            update_line0();
-            break;
-        case 3: s_.oam_address = value; break;
-        case 4: write_oam(value); break;
-        case 5:
-        case 6: change_register(number, value); break;
-        case 7: write_data(value); break;
-        default: break;
-    }
-}
-
 void Ppu::write_oam_page(const std::array<std::uint8_t, 256>& page, std::uint64_t cycle) {
     catch_up(dot_of(cycle));
     forget_predictions();
     if (s_.oam_address == 0) s_.oam = page;
     else for (unsigned i = 0; i < 256; ++i) s_.oam[(s_.oam_address + i) & 0xFFu] = page[i];
-    // Three bits of the attributes do not exist. Whole entries at a time: the compiler makes vectors of it.
-    for (unsigned i = 0; i < 256; i += 4) {
-        s_.oam[i] &= 0xFF, s_.oam[i + 1] &= 0xFF, s_.oam[i + 2] &= 0xE3, s_.oam[i + 3] &= 0xFF;
-    }
+    // Three bits of the attributes do not exist. Two entries at a time: the compiler makes vectors of it.
+    constexpr std::uint64_t existing = 0xFFE3'FFFF'FFE3'FFFF;
+    std::array<std::uint64_t, 32> entries;
+    std::memcpy(entries.data(), s_.oam.data(), sizeof entries);
+    for (std::uint64_t& entry : entries) entry &= existing;
+    std::memcpy(s_.oam.data(), entries.data(), sizeof entries);
 }
 
 void Ppu::catch_up_with_picture(std::uint64_t dot) {
@@ -235,15 +231,16 @@ std::uint32_t Ppu::predict_overflow() const {
     const unsigned height = sprite_height(s_.registers.ctrl);
     // A sprite covers lines of two neighbouring bands of its own height; fewer than nine there cannot overflow.
     const unsigned shift = height == 8 ? 3 : 4;
+    std::array<std::uint8_t, 64> tops;
+    for (unsigned i = 0; i < 64; ++i) tops[i] = s_.oam[4 * i];
     std::array<std::uint8_t, 1 + 32> bands{};  // bands[0] lies above the screen
-    for (unsigned i = 0; i < 64; ++i) {
-        if (const std::uint8_t y = s_.oam[4 * i]; y < num_lines) ++bands[1 + (y >> shift)];
+    // Most sprites are parked below the screen.
+    for (std::uint64_t left = sprites_on_screen(tops); left != 0; left &= left - 1) {
+        ++bands[1 + (tops[static_cast<unsigned>(std::countr_zero(left))] >> shift)];
     }
     std::uint8_t most = 0;
     for (unsigned i = 0; i < 32; ++i) most = std::max(most, static_cast<std::uint8_t>(bands[i] + bands[i + 1]));
     if (most < 8) return no_dot;
-    std::array<std::uint8_t, 64> tops;
-    for (unsigned i = 0; i < 64; ++i) tops[i] = s_.oam[4 * i];
     const unsigned first = s_.position < s_.line0 ? 0 : (s_.position - s_.line0) / dots_per_line;
     for (unsigned line = first; line < num_lines; ++line) {
         const unsigned band = line >> shift;
@@ -289,17 +286,26 @@ void Ppu::age_latch() {
     }
 }
 
-inline std::uint8_t Ppu::read_status() {
+std::uint8_t Ppu::read_status(std::uint64_t dot) {
+    catch_up_with_status(dot);
     const auto value = static_cast<std::uint8_t>(s_.status | (s_.latch & 0x1F));
     s_.status &= static_cast<std::uint8_t>(~status_vblank);
     if (s_.registers.is_second) change_register(2, 0);
     // Beside the moment at which the flag is set: just before it, it is never set; with it, the NMI is lost.
-    if (s_.position + 1 == s_.frame_dots()) s_.suppresses_vblank = 1;
-    if (s_.position <= 1) s_.nmi_cycle = never;
+    const std::uint64_t position = dot - s_.frame_start;
+    if (position + 1 == s_.frame_dots()) s_.suppresses_vblank = 1;
+    if (position <= 1) s_.nmi_cycle = never;
     return value;
 }
 
-inline void Ppu::write_ctrl(std::uint8_t value, std::uint64_t cycle) {
+/// While a picture is drawn, programs read this register again and again; where nothing is logged, the flags are all they see.
+void Ppu::catch_up_with_status(std::uint64_t dot) {
+    const std::uint64_t to = dot - s_.frame_start;
+    if (s_.position < prerender_dot || to >= s_.frame_dots() || s_.registers.is_second) catch_up(dot);
+    else if (s_.registers.is_rendering()) update_flags(static_cast<std::uint32_t>(to));
+}
+
+void Ppu::write_ctrl(std::uint8_t value, std::uint64_t cycle) {
     const bool was_enabled = s_.registers.ctrl & ctrl_nmi;
     const bool is_enabled = value & ctrl_nmi;
     if ((s_.registers.ctrl ^ value) & ctrl_tall_sprites) forget_predictions();
@@ -307,6 +313,16 @@ inline void Ppu::write_ctrl(std::uint8_t value, std::uint64_t cycle) {
     if (!was_enabled && is_enabled && (s_.status & status_vblank)) s_.nmi_cycle = cycle;
     if (was_enabled && !is_enabled && s_.position <= 1) s_.nmi_cycle = never;
 }
+
+void Ppu::write_mask(std::uint8_t value) {
+    change_register(1, value);
+    forget_predictions();
+    update_line0();
+}
+
+void Ppu::write_scroll(std::uint8_t value) { change_register(5, value); }
+
+void Ppu::write_address(std::uint8_t value) { change_register(6, value); }
 
 inline void Ppu::change_register(unsigned number, std::uint8_t value) {
     if (number == 1 && (value & mask_rendering)) s_.has_rendered = 1;
@@ -343,7 +359,7 @@ std::uint8_t Ppu::read_data() {
     return value;
 }
 
-inline void Ppu::write_data(std::uint8_t value) {
+void Ppu::write_data(std::uint8_t value) {
     write_memory(s_.registers.v & 0x3FFF, value);
     change_register(7, 0);
 }

@@ -88,6 +88,9 @@ struct PpuState {
     [[nodiscard]] std::uint32_t frame_dots() const { return line0 + picture_dots; }
 };
 
+/// The dot on which a CPU access falls.
+constexpr std::uint64_t dot_of(std::uint64_t cycle) { return cycle * 3 + 2; }
+
 /// A view of one chip and its cartridge. Accesses must come in order of time.
 class Ppu {
 public:
@@ -98,7 +101,22 @@ public:
     void reset();
 
     [[nodiscard]] std::uint8_t read(unsigned number, std::uint64_t cycle);
-    void write(unsigned number, std::uint8_t value, std::uint64_t cycle);
+    /// Inline, for who knows the number beforehand.
+    [[gnu::always_inline]] void write(unsigned number, std::uint8_t value, std::uint64_t cycle) {
+        catch_up(dot_of(cycle));
+        s_.latch = value;
+        s_.latch_ages = {};
+        switch (number) {
+            case 0: write_ctrl(value, cycle); break;
+            case 1: write_mask(value); break;
+            case 3: s_.oam_address = value; break;
+            case 4: write_oam(value); break;
+            case 5: write_scroll(value); break;
+            case 6: write_address(value); break;
+            case 7: write_data(value); break;
+            default: break;
+        }
+    }
     /// Fills OAM from its current address on.
     void write_oam_page(const std::array<std::uint8_t, 256>& page, std::uint64_t cycle);
 
@@ -108,6 +126,11 @@ public:
         // Programs do most of their work in vertical blank, in which nothing happens by itself.
         if (to < prerender_dot) s_.position = std::max(s_.position, static_cast<std::uint32_t>(to));
         else catch_up_with_picture(dot);
+    }
+    /// Only as far as frames and their interrupts go: what lies inside a picture is left for who looks at it.
+    void catch_up_with_frame(std::uint64_t dot) {
+        const std::uint64_t to = dot - s_.frame_start;
+        if (to < prerender_dot || to >= s_.frame_dots()) catch_up(dot);
     }
     /// A dot, counted from power-on, before which $2002 keeps its upper bits and reading it again changes nothing.
     [[nodiscard]] std::uint64_t next_status_change();
@@ -121,6 +144,7 @@ private:
     void start_picture();
     void begin_vblank();
     void update_flags(std::uint32_t to);
+    void catch_up_with_status(std::uint64_t dot);
     void update_line0();
     void forget_predictions() { s_.sprite0_dot = s_.overflow_dot = 0; }
     [[nodiscard]] std::uint32_t predict_sprite0() const;
@@ -129,12 +153,15 @@ private:
 
     std::uint8_t drive_latch(std::uint8_t value, std::uint8_t driven_bits);
     void age_latch();
-    std::uint8_t read_status();
+    std::uint8_t read_status(std::uint64_t dot);
     std::uint8_t read_data();
     void write_data(std::uint8_t value);
     void write_memory(std::uint16_t address, std::uint8_t value);
     void write_oam(std::uint8_t value);
     void write_ctrl(std::uint8_t value, std::uint64_t cycle);
+    void write_mask(std::uint8_t value);
+    void write_scroll(std::uint8_t value);
+    void write_address(std::uint8_t value);
     void change_register(unsigned number, std::uint8_t value);
     void log(std::uint16_t address, std::uint8_t value, std::uint8_t previous);
     [[nodiscard]] std::uint8_t* cell(std::uint16_t address);

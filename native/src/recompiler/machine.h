@@ -9,6 +9,16 @@ namespace mario::recompiler {
 /// Raised with every change to the two structs below.
 inline constexpr std::uint32_t engine_version = 3;
 
+struct Machine;
+
+/// $2000-$2007 and $4000-$4017, in this order.
+inline constexpr unsigned num_registers = 8 + 0x18;
+
+/// Writes to registers that are known when an engine is written; as Machine::write.
+struct RegisterWrites {
+    std::int32_t (*at[num_registers])(Machine*, std::int32_t left, std::uint32_t value) noexcept;
+};
+
 /// One console's CPU while an engine runs it. Time is counted down: `left` is how many cycles the deadline is away, so an access
 /// happens in cycle `deadline - left`.
 struct Machine {
@@ -18,6 +28,7 @@ struct Machine {
     /// One bus access. They return `left` again, for the access may have moved the deadline.
     std::int32_t (*read)(Machine*, std::int32_t left, std::uint32_t address) noexcept;  ///< into `value`
     std::int32_t (*write)(Machine*, std::int32_t left, std::uint32_t address, std::uint32_t value) noexcept;
+    const RegisterWrites* registers;
     /// Reads $2002 for the LDA or BIT before pc, and skips the rounds of a loop that waits for it. For the next boundary.
     std::int32_t (*poll)(Machine*, std::int32_t left, std::uint32_t opcode, std::uint32_t pc) noexcept;
     std::int32_t left;

@@ -388,6 +388,12 @@ private:
             cycles_ = 0;
             return;
         }
+        if (!is_indexed && is_write && base < 0x4018) {
+            print("    left = m->registers->at[%u](m, left - %u, static_cast<std::uint32_t>(%s));\n",
+                  base < 0x4000 ? base & 7 : 8 + (base & 0x1F), cycles_ + 3, stored(decoded.operation));
+            cycles_ = 1;
+            return;
+        }
         print("    left -= %u;\n", cycles_ + 3);
         if (is_indexed) {
             print("    p = (0x%04X + %s) & 0xFFFF; t = 0x%04X | (p & 0xFF);\n", base, index_of(decoded.mode), base & 0xFF00);
