@@ -188,14 +188,26 @@ TEST(remaining_steps_are_those_of_the_path_and_of_what_leads_to_it) {
     CHECK(remaining_steps(keys, path, traces) == expected);
 }
 
-TEST(a_detour_of_the_path_does_not_count_as_the_way) {
-    // From 1 it goes to 2 and 3, comes back to 1 and goes on to 4. 2 is near 1, and 3 as far as it takes to come back from there.
+TEST(a_loop_of_the_path_does_not_count_and_is_level) {
+    // From 1 it goes to 2 and 3, comes back to 1 and goes on to 4.
     const auto keys = cells_at({0, 1, 2, 60, 4});
     const std::vector<std::uint32_t> path{0, 1, 2, 3, 3, 1, 4};
     const Trace trace{begin_mark, 0, 1, 2, 3, 3, 1, 4, goal_mark};
     const std::vector<const Trace*> traces{&trace};
-    const std::vector<std::uint32_t> expected{4, 2, 2, 3, 1};
+    const std::vector<std::uint32_t> expected{4, 2, 2, 2, 1};
     CHECK(remaining_steps(keys, path, traces) == expected);
+}
+
+TEST(time_never_grows_along_a_path_whose_loops_overlap) {
+    // 2 is left for 1, and reached again behind 3: what was gained by the first visit must not be lost on the way back to 1.
+    const auto keys = cells_at({0, 1, 2, 3, 4});
+    const std::vector<std::uint32_t> path{0, 1, 2, 1, 3, 2, 4};
+    const Trace trace{begin_mark, 0, 1, 2, 1, 3, 2, 4, goal_mark};
+    const std::vector<const Trace*> traces{&trace};
+    const auto remaining = remaining_steps(keys, path, traces);
+    for (std::size_t at = 1; at < path.size(); ++at) CHECK(remaining[path[at]] <= remaining[path[at - 1]]);
+    const std::vector<std::uint32_t> expected{6, 2, 2, 2, 1};
+    CHECK(remaining == expected);
 }
 
 TEST(a_number_that_chance_made_large_follows_its_neighbours) {

@@ -12,8 +12,7 @@ namespace mario::exploration {
 namespace {
 
 constexpr std::uint32_t unknown = ~std::uint32_t{0};
-constexpr int hop_cells = 5;      // how high a player jumps
-constexpr int detour_cells = 16;  // a screen: what lies within is on the spot; mazes throw back by four
+constexpr int hop_cells = 5;  // how high a player jumps
 
 struct Place {
     std::uint32_t region;
@@ -50,21 +49,17 @@ struct Stay {
     std::uint32_t place, num_steps;
 };
 
-/// The best path without its detours: where it came back to a place, what lay between is dropped.
+/// The best path without its loops, and the time that is left from each of its places.
 struct Way {
-    std::vector<Stay> stays;
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> hops;  ///< places near the one that the path came back to, and that one
+    std::vector<Stay> stays;  ///< where the path came back to a place, what lay between is left out
 
     Way(const Places& places, std::span<const std::uint32_t> best_path) {
         std::vector<bool> is_kept(places.places.size());
         for (const std::uint32_t cell : best_path) {
             const std::uint32_t place = places.at(cell);
             if (place == unknown) continue;
-            for (; is_kept[place] && stays.back().place != place; stays.pop_back()) {
-                const std::uint32_t left_out = stays.back().place;
-                is_kept[left_out] = false;
-                if (places.places[left_out].is_within(detour_cells, places.places[place])) hops.emplace_back(left_out, place);
-            }
+            visits_.push_back(place);
+            for (; is_kept[place] && stays.back().place != place; stays.pop_back()) is_kept[stays.back().place] = false;
             if (!is_kept[place]) stays.push_back({place, 0});
             is_kept[place] = true;
             ++stays.back().num_steps;
@@ -77,10 +72,7 @@ struct Way {
             known[stay->place] = left;
             left += stay->num_steps;
         }
-        // The last is the outermost: a place that a later detour left out may be the one that an earlier one came back to.
-        for (auto hop = hops.rbegin(); hop != hops.rend(); ++hop) {
-            if (known[hop->first] == unknown) known[hop->first] = known[hop->second];
-        }
+        level_loops(known);
     }
 
     /// Steps for a column of cells, by region; where the path does not go, as on the whole of it.
@@ -103,6 +95,22 @@ struct Way {
         }
         return means;
     }
+
+private:
+    /// Along the path time only ever falls. From the first time in a place to the last nothing was gained, so all places between have
+    /// what is left at the end of it, as do those of loops that overlap.
+    void level_loops(std::vector<std::uint32_t>& known) const {
+        std::vector<std::size_t> last(known.size());
+        for (std::size_t at = 0; at < visits_.size(); ++at) last[visits_[at]] = at;
+        for (std::size_t begin = 0; begin < visits_.size();) {
+            std::size_t end = last[visits_[begin]];
+            for (std::size_t at = begin; at <= end; ++at) end = std::max(end, last[visits_[at]]);
+            for (std::size_t at = begin; at <= end; ++at) known[visits_[at]] = known[visits_[end]];
+            begin = end + 1;
+        }
+    }
+
+    std::vector<std::uint32_t> visits_;  ///< the place of every step
 };
 
 /// Offers to every place without a number what it takes to come to one with a number.

@@ -17,8 +17,8 @@ inline constexpr std::uint32_t begin_mark = ~std::uint32_t{0} - 1, goal_mark = ~
 /// The steps from every cell to the goal; ~0 where the goal was never seen from there.
 ///
 /// Places of the best path (`best_path` has its cells, one per step from the start) have the time that this path takes from there on,
-/// without the detours from which it came back to where it had been; one within a screen is neither gain nor loss. Any other place has the
-/// fewest steps in which it was seen to lead to one of these, and what is left from there; places never seen to do so, to one of the
+/// without the loops from which it came back to where it had been; a loop is level, so that along the path time never grows. Any other
+/// place has the fewest steps in which it was seen to lead to one of these, and what is left from there; places never seen to do so, to one of the
 /// others; and so on. Each number is thus made of few pieces of real play: joining many short ones would promise ways that do not
 /// exist, since states of a cell differ in speed. Where such a number is far above a neighbour's, chance alone made it so: from place
 /// to place it may grow by no more than what the best path takes for such a distance.

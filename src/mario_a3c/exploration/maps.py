@@ -21,7 +21,7 @@ LOG = logging.getLogger("mario.explore")
 
 _LEFT_OF_ROOM = 0x8000 // 16
 # How maps are made; raise it when that changes, and cached ones are made again.
-_VERSION = 1
+_VERSION = 2
 # A map is looked at for a whole training run: its path is worth some seconds more than one that is only shown.
 MAP_SEARCH = SearchConfig(polish_frames=800_000)
 
