@@ -15,11 +15,12 @@ from mario_a3c.envs.env_batch import EndReason
 from mario_a3c.envs.mario_batch import MarioBatch
 from mario_a3c.envs.play import replay
 from mario_a3c.envs.progress_map import ProgressMap
-from mario_a3c.exploration.config import SearchConfig, StartConfig
+from mario_a3c.exploration.config import CurriculumConfig, SearchConfig, StartConfig
 from mario_a3c.exploration.explorer import StageExplorer
 from mario_a3c.exploration.maps import make_map
 from mario_a3c.exploration.picture import draw_exploration
-from mario_a3c.exploration.starts import mix_starts, path_starts
+from mario_a3c.exploration.sampler import StartSampler
+from mario_a3c.exploration.starts import StartTable, path_starts
 from mario_a3c.exploration.task import StageTask, play_path, record_path, stage_tasks
 from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.native.console import Console
@@ -227,18 +228,16 @@ def test_episodes_begin_along_the_way_as_often_as_asked(
     stage = found["1-2"]
     batch = make_batch(game_rom, engine_path, session_cache, stage.map)
     along = path_starts(stage.task, stage.path, 12, console)
-    assert len(along) >= 10
+    assert len(along) == 12
+    table = StartTable.of([batch.stage_start(stage.task.stage)], {stage.task.stage: along})
     config = StartConfig(start_early=0.1, start_middle=0.2, start_late=0.3)
-    starts, weights = mix_starts([batch.stage_start(stage.task.stage)], {stage.task.stage: along}, config)
-    assert sum(weights) == pytest.approx(1.0)
-    batch.set_starts(starts, weights)
-    names = []
+    batch.set_starts(table.starts, StartSampler(table, config, CurriculumConfig()).weights().tolist())
+    shares = []
     for seed in range(400):
         batch.reset(seed=seed)
-        names.append(starts[batch.episodes["start"][0]].name)
-    late = [name for name in names if " late " in name]
-    assert 0.2 < len(late) / len(names) < 0.4
-    assert 0.3 < names.count("1-2") / len(names) < 0.5
+        shares.append(table.share[batch.episodes["start"][0]])
+    assert 0.2 < np.mean(np.array(shares) > 2 / 3) < 0.4
+    assert 0.3 < np.mean(np.array(shares) == 0) < 0.5
     batch.reset(state=along[-1].state)
     assert batch.episodes["progress"][0] > 0.8
 

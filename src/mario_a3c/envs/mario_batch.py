@@ -33,6 +33,8 @@ class StartState:
     stage: Stage
     state: bytes
     name: str = ""
+    share: float = 0.0
+    """Of the way through the stage, what lies behind: 0 at its start, towards 1 at the goal."""
 
 
 class MarioBatch:
@@ -98,7 +100,8 @@ class MarioBatch:
         self.set_starts([StartState(stage, self._stage_states[stage], str(stage)) for stage in self.stages])
         if progress_map is not None:
             self.set_progress_map(progress_map)
-        self._begin(None, env_seeds(config.seed, first_env, config.num_envs), None, None)
+        self._run_seeds = env_seeds(config.seed, first_env, config.num_envs)
+        self.begin_run()
 
     observations: Pixels
     rewards: npt.NDArray[np.float32]
@@ -114,6 +117,10 @@ class MarioBatch:
     def engine(self) -> str:
         """What runs the frames: `interpreter` or `recompiled`."""
         return self._console.engine
+
+    def begin_run(self) -> None:
+        """Begins the first episode everywhere, as a new batch does: for whoever has changed where episodes begin."""
+        self._begin(None, self._run_seeds, None, None)
 
     def reset(
         self,

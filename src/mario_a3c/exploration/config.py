@@ -1,9 +1,12 @@
-"""How long and how wide a search goes."""
+"""How long and how wide a search goes, and where episodes begin along the ways that it finds."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from mario_a3c.errors import ConfigError
 from mario_a3c.options import option
+
+Curriculum = Literal["none", "starts", "stages", "both"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,8 +49,41 @@ class StartConfig:
         )
         _expect(3 <= self.start_states <= 1000, "--start-states", "in [3, 1000]", self.start_states)
 
-    def share_of(self, third: str) -> float:
-        return {"early": self.start_early, "middle": self.start_middle, "late": self.start_late}[third]
+    @property
+    def thirds(self) -> tuple[float, float, float]:
+        """Shares of the first, the middle and the last third of the way."""
+        return self.start_early, self.start_middle, self.start_late
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CurriculumConfig:
+    """What episodes begin with more often as the agent learns."""
+
+    curriculum: Curriculum = option(
+        "none",
+        "starts: episodes begin near the goal, and further back as it is reached; stages: more of the stages that are "
+        "nearly learned; both",
+    )
+    clear_rate_to_move: float = option(0.2, "starts move back when this share of their episodes reached the flag")
+    clear_rate_episodes: int = option(40, "episodes of a stage over which that share is measured")
+    patience_episodes: int = option(5000, "starts move back after so many episodes of a stage, whatever they reached")
+    real_starts: float = option(0.25, "share of the episodes that begin at the start of the stage all along; 1 at last")
+    stage_floor: float = option(0.3, "every stage is played at least so often, of an even share")
+
+    def __post_init__(self) -> None:
+        _expect(0 < self.clear_rate_to_move <= 1, "--clear-rate-to-move", "in (0, 1]", self.clear_rate_to_move)
+        _expect(self.clear_rate_episodes >= 1, "--clear-rate-episodes", "1 or more", self.clear_rate_episodes)
+        _expect(self.patience_episodes >= 1, "--patience-episodes", "1 or more", self.patience_episodes)
+        _expect(0 <= self.real_starts <= 1, "--real-starts", "in [0, 1]", self.real_starts)
+        _expect(0 < self.stage_floor <= 1, "--stage-floor", "in (0, 1]", self.stage_floor)
+
+    @property
+    def moves_starts(self) -> bool:
+        return self.curriculum in ("starts", "both")
+
+    @property
+    def weighs_stages(self) -> bool:
+        return self.curriculum in ("stages", "both")
 
 
 def _expect(holds: bool, flag: str, expected: str, got: object) -> None:

@@ -1,7 +1,12 @@
 """The map of remaining time, made from what a search has seen; environments take it as their measure of progress."""
 
+import io
 import logging
-from collections.abc import Iterable
+import os
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,63 +14,130 @@ import numpy as np
 import numpy.typing as npt
 
 from mario_a3c.cache_dir import CacheDir
+from mario_a3c.durable_file import write_durably
 from mario_a3c.envs.progress_map import CELL_DTYPE, NUM_ROWS, ProgressMap, cell_keys, join_maps
 from mario_a3c.errors import ConfigError, StorageError
 from mario_a3c.exploration.config import SearchConfig
-from mario_a3c.exploration.explorer import OnProgress, StageExplorer
+from mario_a3c.exploration.explorer import StageExplorer
 from mario_a3c.exploration.task import StageTask
-from mario_a3c.native.stage_search import NEVER, StageSearch
-from mario_a3c.native.start_states import STAGES_PER_WORLD
+from mario_a3c.native.stage_search import NEVER, ActionPath, StageSearch
+from mario_a3c.native.start_states import STAGES_PER_WORLD, Stage
 
 LOG = logging.getLogger("mario.explore")
 
 _LEFT_OF_ROOM = 0x8000 // 16
-# How maps are made; raise it when that changes, and cached ones are made again.
+# How ways and maps are made; raise it when that changes, and cached ones are made again.
 _VERSION = 2
-# A map is looked at for a whole training run: its path is worth some seconds more than one that is only shown.
-MAP_SEARCH = SearchConfig(polish_frames=800_000)
+# A map is looked at for a whole training run: its path is worth some seconds more than one that is only shown. One
+# thread for each stage, several stages at once: runs that depend on it are then the same on every machine.
+MAP_SEARCH = SearchConfig(threads=1, polish_frames=800_000)
+
+
+@dataclass(frozen=True, slots=True)
+class StageWay:
+    """A way through a stage, and the map of remaining time around it."""
+
+    task: StageTask
+    path: ActionPath
+    progress_map: ProgressMap
 
 
 def obtain_progress_map(
-    tasks: Iterable[StageTask],
-    cache: CacheDir,
-    *,
-    config: SearchConfig = MAP_SEARCH,
-    engine_path: Path | None = None,
-    on_progress: OnProgress | None = None,
+    tasks: Iterable[StageTask], cache: CacheDir, *, config: SearchConfig = MAP_SEARCH, engine_path: Path | None = None
 ) -> ProgressMap:
-    """One map of all these stages: from the cache, or made now, which takes some seconds for each.
+    """One map of all these stages, as `obtain_ways` finds them."""
+    ways = obtain_ways(tasks, cache, config=config, engine_path=engine_path)
+    return join_maps({stage: way.progress_map for stage, way in ways.items()})
+
+
+def obtain_ways(
+    tasks: Iterable[StageTask], cache: CacheDir, *, config: SearchConfig = MAP_SEARCH, engine_path: Path | None = None
+) -> dict[Stage, StageWay]:
+    """A way through each of these stages: from the cache, or found now, which takes some seconds for each.
 
     ConfigError where no way through a stage is found within the budget: with other actions there may be none.
     """
-    return join_maps({task.key: _obtain(task, cache, config, engine_path, on_progress) for task in tasks})
+    tasks = list(tasks)
+    ways = {task.stage: way for task in tasks if (way := _load(task, cache, config)) is not None}
+    missing = [task for task in tasks if task.stage not in ways]
+    if missing:
+        ways.update(_find_all(missing, cache, config, engine_path))
+    return {task.stage: ways[task.stage] for task in tasks}
 
 
-def _obtain(
-    task: StageTask, cache: CacheDir, config: SearchConfig, engine_path: Path | None, on_progress: OnProgress | None
-) -> ProgressMap:
-    path = cache.folder("exploration") / f"{task.key}-{config.seed}-{config.polish_frames}-v{_VERSION}.map.npz"
-    if path.exists():
+def _find_all(
+    tasks: Sequence[StageTask], cache: CacheDir, config: SearchConfig, engine_path: Path | None
+) -> dict[Stage, StageWay]:
+    """Several stages at once, one on each core."""
+    LOG.info("looking for a way through %d stages, a few seconds each, once", len(tasks))
+    started, found = time.monotonic(), {}
+    with ThreadPoolExecutor(max_workers=os.cpu_count(), thread_name_prefix="mario-explore") as pool:
+        running = [pool.submit(_find, task, cache, config, engine_path) for task in tasks]
         try:
-            return ProgressMap.load(path)
-        except StorageError as error:
-            LOG.warning("%s", error)
-    LOG.info("exploring %s for the map of remaining time (some seconds, once)", task.stage)
-    explorer = StageExplorer(task, config, cache, engine_path=engine_path)
-    explorer.run(on_progress)
-    found = explorer.path
-    if found is None:
+            for number, done in enumerate(as_completed(running), start=1):
+                way = done.result()
+                found[way.task.stage] = way
+                left = (time.monotonic() - started) / number * (len(tasks) - number)
+                LOG.info(
+                    "%s: a way of %d steps, %d places; %d of %d stages, about %.0f s left",
+                    way.task.stage, len(way.path), len(way.progress_map.cells), number, len(tasks), left,
+                )  # fmt: skip
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return found
+
+
+def _find(task: StageTask, cache: CacheDir, config: SearchConfig, engine_path: Path | None) -> StageWay:
+    # Without the cache: what it holds may come from another search, and this one is to be the same everywhere.
+    explorer = StageExplorer(task, config, None, engine_path=engine_path)
+    explorer.run()
+    if explorer.path is None:
         raise ConfigError(
             f"no way through {task.stage} was found in {explorer.progress().num_frames:,} frames with the actions "
             f"{', '.join(task.actions)}; --action-set complex can do all stages, --progress position needs no map"
         )
-    made = make_map(task, explorer.search)
+    way = StageWay(task, explorer.path, make_map(task, explorer.search))
+    map_file, path_file = _files(task, cache, config)
     try:
-        made.save(path)
+        way.progress_map.save(map_file)
+        _save_path(way.path, path_file)
     except StorageError as error:
-        LOG.warning("the map will be made again next time: %s", error)
-    LOG.info("%s: %d places, a way of %d steps", task.stage, len(made.cells), len(found))
-    return made
+        LOG.warning("the way will be looked for again next time: %s", error)
+    return way
+
+
+def _load(task: StageTask, cache: CacheDir, config: SearchConfig) -> StageWay | None:
+    map_file, path_file = _files(task, cache, config)
+    if not (map_file.exists() and path_file.exists()):
+        return None
+    try:
+        return StageWay(task, _load_path(path_file, len(task.actions)), ProgressMap.load(map_file))
+    except StorageError as error:
+        LOG.warning("%s", error)
+        return None
+
+
+def _files(task: StageTask, cache: CacheDir, config: SearchConfig) -> tuple[Path, Path]:
+    stem = f"{task.key}-{config.seed}-{config.polish_frames}-v{_VERSION}"
+    folder = cache.folder("exploration")
+    return folder / f"{stem}.map.npz", folder / f"{stem}.path.npy"
+
+
+def _save_path(path: ActionPath, file: Path) -> None:
+    buffer = io.BytesIO()
+    np.save(buffer, path, allow_pickle=False)
+    write_durably(file, buffer.getvalue())
+
+
+def _load_path(file: Path, num_actions: int) -> ActionPath:
+    try:
+        path: npt.NDArray[np.uint8] = np.load(io.BytesIO(file.read_bytes()), allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise StorageError(f"{file} holds no path ({error}); the stage is explored again") from error
+    if path.dtype != np.uint8 or path.ndim != 1 or not len(path) or int(path.max()) >= num_actions:
+        raise StorageError(f"{file} holds no path of {num_actions} actions; the stage is explored again")
+    return path
 
 
 def make_map(task: StageTask, search: StageSearch) -> ProgressMap:

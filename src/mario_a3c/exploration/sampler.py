@@ -1,0 +1,164 @@
+"""Where the episodes of a run begin: starts of stages and states along their ways, and how often each is drawn."""
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from mario_a3c.envs.env_batch import EndReason
+from mario_a3c.errors import CheckpointError
+from mario_a3c.exploration.config import CurriculumConfig, StartConfig
+from mario_a3c.exploration.curriculum import BackwardStarts, ClearRate, Counts, LearnableStages, Outcomes
+from mario_a3c.exploration.starts import StartTable
+from mario_a3c.stateful import State
+
+_SHOWN_EPISODES = 100
+
+
+class StartShares(Protocol):
+    """How often each start is drawn, of the episodes of its stage."""
+
+    def observe(self, outcomes: Outcomes) -> None: ...
+
+    def shares(self) -> Counts: ...
+
+    def state(self) -> State: ...
+
+    def restore(self, state: State) -> None: ...
+
+
+class StageWeights(Protocol):
+    """How often each stage is played; they sum to 1."""
+
+    def observe(self, outcomes: Outcomes) -> None: ...
+
+    def weights(self) -> Counts: ...
+
+    def state(self) -> State: ...
+
+    def restore(self, state: State) -> None: ...
+
+
+class FixedShares:
+    """As the config says, from the first episode to the last. Where a third of a way has no states, its share is the
+    stage's own start's. `StartShares`."""
+
+    def __init__(self, config: StartConfig, table: StartTable) -> None:
+        third = np.minimum((table.share * 3).astype(np.int64), 2)
+        self._shares: Counts = np.zeros(len(table.starts))
+        for number, share in enumerate(config.thirds):
+            chosen = (third == number) & (table.position > 0)
+            of_stage = np.bincount(table.stage, chosen)
+            self._shares += np.where(chosen, share / np.maximum(of_stage, 1)[table.stage], 0.0)
+        along = np.bincount(table.stage, self._shares)
+        self._shares[table.position == 0] = np.maximum(0.0, 1.0 - along)
+
+    def observe(self, outcomes: Outcomes) -> None:
+        pass
+
+    def shares(self) -> Counts:
+        return self._shares
+
+    def state(self) -> State:
+        return {}
+
+    def restore(self, state: State) -> None:
+        pass
+
+
+class EvenStages:
+    """All as often. `StageWeights`."""
+
+    def __init__(self, num_stages: int) -> None:
+        self._weights = np.full(num_stages, 1.0 / num_stages)
+
+    def observe(self, outcomes: Outcomes) -> None:
+        pass
+
+    def weights(self) -> Counts:
+        return self._weights
+
+    def state(self) -> State:
+        return {}
+
+    def restore(self, state: State) -> None:
+        pass
+
+
+class StartSampler:
+    """Draws are the environments' own; this says how often each start is drawn, from one rollout to the next."""
+
+    def __init__(self, table: StartTable, starts: StartConfig, curriculum: CurriculumConfig) -> None:
+        self.table = table
+        num_stages = len(table.stages)
+        self._starts: StartShares = (
+            BackwardStarts(curriculum, table) if curriculum.moves_starts else FixedShares(starts, table)
+        )
+        self._stages: StageWeights = (
+            LearnableStages(curriculum, num_stages) if curriculum.weighs_stages else EvenStages(num_stages)
+        )
+        self._real_rate = ClearRate(num_stages, _SHOWN_EPISODES)
+
+    def weights(self) -> Counts:
+        """For `MarioBatch.set_weights`: they sum to 1. [S]"""
+        return self._stages.weights()[self.table.stage] * self._starts.shares()
+
+    def observe(self, episodes: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Looks at episodes that have ended; returns those of whole stages, which alone say what the agent can."""
+        known = (episodes["start"] >= 0) & (episodes["start"] < len(self.table.starts))
+        start = episodes["start"][known]
+        outcomes = Outcomes(
+            self.table.stage[start],
+            self.table.position[start],
+            episodes["end_reason"][known] == EndReason.FLAG,
+        )
+        self._starts.observe(outcomes)
+        self._stages.observe(outcomes)
+        is_real = outcomes.position == 0
+        self._real_rate.count(outcomes.stage[is_real], outcomes.is_clear[is_real])
+        whole = ~known
+        whole[known] = is_real
+        return episodes[whole]
+
+    def state(self) -> State:
+        return {
+            "stages": " ".join(map(str, self.table.stages)),
+            "starts": self._starts.state(),
+            "weights": self._stages.state(),
+            "real_rate": self._real_rate.state(),
+        }
+
+    def restore(self, state: State) -> None:
+        ours = " ".join(map(str, self.table.stages))
+        if state["stages"] != ours:
+            raise CheckpointError(f"the run was saved with the stages {state['stages']}, now it is to play {ours}")
+        self._starts.restore(state["starts"])
+        self._stages.restore(state["weights"])
+        self._real_rate.restore(state["real_rate"])
+
+    def measures(self) -> dict[str, float]:
+        """What the curricula have come to, by name, for logs and metrics."""
+        weights, real = self._stages.weights(), self._real_rate
+        shares = self._starts.shares()[self.table.first]
+        found = {}
+        for number, stage in enumerate(self.table.stages):
+            found[f"{stage}/weight"] = float(weights[number])
+            found[f"{stage}/real_starts"] = float(shares[number])
+            found[f"{stage}/start"] = self._earliest(number)
+            found[f"{stage}/clear_rate"] = float(real.clears[number] / max(real.tries[number], 1.0))
+        return found
+
+    def __str__(self) -> str:
+        """`1-1 from its start, clears 97 %, 3 % of play; 1-2 from 45 % of its way on, clears 10 %, 5 % of play`"""
+        found = self.measures()
+        parts = []
+        for stage in self.table.stages:
+            start, rate, weight = (found[f"{stage}/{name}"] for name in ("start", "clear_rate", "weight"))
+            where = f"from {start:.0%} of its way on" if start else "from its start"
+            parts.append(f"{stage} {where}, clears {rate:.0%}, {weight:.0%} of episodes")
+        return "; ".join(parts)
+
+    def _earliest(self, stage: int) -> float:
+        """Of the way, where the earliest of the starts along it lies; 0 when all episodes begin at the stage's own."""
+        along = (self.table.stage == stage) & (self.table.position > 0) & (self._starts.shares() > 0)
+        return float(self.table.share[along].min()) if along.any() else 0.0
