@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -59,9 +59,19 @@ class OverlappedCollector:
     policy_lag = 1
 
     def __init__(
-        self, config: CollectorConfig, groups: Sequence[EnvBatch], actors: Sequence[Actor], *, frame_stack: int = 4
+        self,
+        config: CollectorConfig,
+        groups: Sequence[EnvBatch],
+        actors: Sequence[Actor],
+        *,
+        frame_stack: int = 4,
+        before_rollout: Callable[[], None] | None = None,
     ) -> None:
-        """`actors` act with a network that nobody else changes: `Execution.acting_copy`."""
+        """`actors` act with a network that nobody else changes: `Execution.acting_copy`.
+
+        `before_rollout` is called while nobody steps the environments: it may change where episodes begin.
+        """
+        self._before_rollout = before_rollout
         self._is_closed = False
         cores = threading.Lock()  # a group is stepped by all cores, while another decides
         self.clocks = [ClockedEnvs(envs, self._raise_if_closed, cores) for envs in groups]
@@ -132,6 +142,8 @@ class OverlappedCollector:
         return RolloutBuffer(2, shape, state=memory, device=self._device)
 
     def _begin(self) -> None:
+        if self._before_rollout is not None:
+            self._before_rollout()
         if self._published is not None:
             for writer in self._writers:
                 writer.actor.load(self._published)

@@ -1,5 +1,7 @@
 """Collecting and learning take turns: for laptops, tests and runs that must be the same again to the last bit."""
 
+from collections.abc import Callable
+
 from mario_a3c.acting.actor import Actor, Weights
 from mario_a3c.collectors.config import CollectorConfig
 from mario_a3c.collectors.slot_writer import SlotWriter
@@ -13,7 +15,17 @@ class SyncCollector:
 
     policy_lag = 0
 
-    def __init__(self, config: CollectorConfig, envs: EnvBatch, actor: Actor, *, frame_stack: int = 4) -> None:
+    def __init__(
+        self,
+        config: CollectorConfig,
+        envs: EnvBatch,
+        actor: Actor,
+        *,
+        frame_stack: int = 4,
+        before_rollout: Callable[[], None] | None = None,
+    ) -> None:
+        """`before_rollout` is called while nobody steps the environments: it may change where episodes begin."""
+        self._before_rollout = before_rollout
         self._writer = SlotWriter(envs, actor, frame_stack)
         height, width = envs.observations.shape[2:]
         shape = RolloutShape(config.rollout_steps, envs.num_envs, frame_stack, height, width)
@@ -24,6 +36,8 @@ class SyncCollector:
         return self._buffer[0]
 
     def next_rollout(self) -> Rollout:
+        if self._before_rollout is not None:
+            self._before_rollout()
         episodes = self._writer.fill(self._buffer[0])
         return self._buffer.seal(0, weights_version=self._writer.actor.weights_version, episodes=episodes)
 
