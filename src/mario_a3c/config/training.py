@@ -10,6 +10,7 @@ from mario_a3c.config.run import BudgetConfig, RunConfig
 from mario_a3c.envs.config import MarioVectorEnvConfig
 from mario_a3c.errors import ConfigError
 from mario_a3c.experience.config import ReplayConfig
+from mario_a3c.exploration.config import CurriculumConfig, StartConfig
 from mario_a3c.learning.config import AdaptiveConfig, LearnerConfig
 from mario_a3c.metrics.config import DisplayConfig, MetricsConfig
 from mario_a3c.models.config import ExecutionConfig, ModelConfig
@@ -30,6 +31,8 @@ class TrainingConfig:
     budget: BudgetConfig = section(BudgetConfig)
     run: RunConfig = section(RunConfig)
     vector_env: MarioVectorEnvConfig = section(MarioVectorEnvConfig)
+    starts: StartConfig = section(StartConfig)
+    curriculum: CurriculumConfig = section(CurriculumConfig)
     collector: CollectorConfig = section(CollectorConfig)
     model: ModelConfig = section(ModelConfig)
     execution: ExecutionConfig = section(ExecutionConfig)
@@ -50,6 +53,11 @@ class TrainingConfig:
             raise ConfigError(
                 f"--minibatches {self.learner.minibatches} of --grad-accum {self.learner.grad_accum} pieces each are "
                 f"made of whole environments, and --num-envs is {num_envs}; give it --minibatches {num_envs} or fewer"
+            )
+        if self.curriculum.moves_starts and any(self.starts.thirds):
+            raise ConfigError(
+                f"--curriculum {self.curriculum.curriculum} moves the starts of episodes, "
+                "--start-early, --start-middle and --start-late fix them: give one of them"
             )
         if self.replay.per and self.replay.per_burn_in >= self.collector.rollout_steps:
             raise ConfigError(

@@ -18,21 +18,20 @@ from mario_a3c.collectors.overlapped import OverlappedCollector
 from mario_a3c.collectors.sync import SyncCollector
 from mario_a3c.config import TrainingConfig
 from mario_a3c.envs.env_batch import EnvBatch
-from mario_a3c.envs.mario_batch import MarioBatch, stages_to_play
-from mario_a3c.envs.progress_map import ProgressMap
+from mario_a3c.envs.mario_batch import MarioBatch
+from mario_a3c.envs.progress_map import join_maps
 from mario_a3c.errors import ConfigError
 from mario_a3c.experience.replay import PrioritizedReplay
 from mario_a3c.experience.rollout import RolloutShape
-from mario_a3c.exploration.maps import obtain_progress_map
-from mario_a3c.exploration.task import stage_tasks
+from mario_a3c.exploration.sampler import StartSampler
 from mario_a3c.learning.adaptive import AdaptiveControl
 from mario_a3c.learning.learner import Learner
 from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.config import ModelConfig
 from mario_a3c.models.execution import Execution, choose_device, decide_execution
-from mario_a3c.native.rom import locate_rom
 from mario_a3c.training.env_start import make_groups, record_start
 from mario_a3c.training.progress import Progress
+from mario_a3c.training.starts import find_ways, make_starts, num_starts, weigh_starts
 from mario_a3c.training.stopping import StopRequest
 from mario_a3c.training.timing import Timing
 from mario_a3c.training.trainer import Parts, Trainer
@@ -66,7 +65,8 @@ def build_training(
     if failure_dir is not None:
         record_start(failure_dir, envs, time.monotonic() - started)
     model = make_model(config, model_config, execution, envs[0])
-    parts = assemble(config, execution, model, envs, stop, failure_dir)
+    starts = make_starts(config, cache, envs)
+    parts = assemble(config, execution, model, envs, starts, stop, failure_dir)
 
     def before_minibatch() -> None:
         parts.timing.pulse.beat()
@@ -80,7 +80,10 @@ def make_envs(config: TrainingConfig, cache: CacheDir) -> list[EnvBatch]:
     """The game. Frames come one by one: they are stacked where they are learned from."""
     vector_env = config.vector_env
     sizes, num_threads = group_sizes(config), console_threads(config)
-    progress_map = make_progress_map(config, cache) if vector_env.env.progress == "map" else None
+    progress_map = None
+    if vector_env.env.progress == "map":
+        progress_map = join_maps({stage: way.progress_map for stage, way in find_ways(config, cache).items()})
+    max_starts = num_starts(config, cache)
     makers = [
         functools.partial(
             MarioBatch,
@@ -89,18 +92,12 @@ def make_envs(config: TrainingConfig, cache: CacheDir) -> list[EnvBatch]:
             engine=config.engine,
             cache=cache,
             first_env=sum(sizes[:group]),
+            max_starts=max_starts,
             progress_map=progress_map,
         )
         for group, size in enumerate(sizes)
     ]
     return make_groups(makers)
-
-
-def make_progress_map(config: TrainingConfig, cache: CacheDir) -> ProgressMap:
-    """Of the stages that are played: from the cache, or explored now, which takes some seconds for each."""
-    env = config.vector_env.env
-    rom = locate_rom(config.rom, cache, game=env.game, graphics=env.graphics)
-    return obtain_progress_map(stage_tasks(rom, cache, stages_to_play(env, rom), env), cache)
 
 
 def group_sizes(config: TrainingConfig) -> list[int]:
@@ -139,6 +136,7 @@ def assemble(
     execution: Execution,
     model: MarioActorCritic,
     envs: Sequence[EnvBatch],
+    starts: StartSampler | None,
     stop: StopRequest,
     failure_dir: Path | None,
 ) -> Parts:
@@ -146,7 +144,7 @@ def assemble(
         config.learner, config.returns, model, execution,
         total_updates=config.budget.num_updates, seed=config.vector_env.seed, failure_dir=failure_dir,
     )  # fmt: skip
-    collector, timing = make_collector(config, execution, model, envs, stop)
+    collector, timing = make_collector(config, execution, model, envs, starts, stop)
     return Parts(
         collector=collector,
         learner=learner,
@@ -154,12 +152,18 @@ def assemble(
         timing=timing,
         adaptive=AdaptiveControl(config.adaptive, learner),
         replay=make_replay(config, execution, model) if config.replay.per else None,
+        starts=starts,
         can_abandon=not config.collector.overlap_collect,
     )
 
 
 def make_collector(
-    config: TrainingConfig, execution: Execution, model: MarioActorCritic, envs: Sequence[EnvBatch], stop: StopRequest
+    config: TrainingConfig,
+    execution: Execution,
+    model: MarioActorCritic,
+    envs: Sequence[EnvBatch],
+    starts: StartSampler | None,
+    stop: StopRequest,
 ) -> tuple[Collector, Timing]:
     frame_stack, seed = config.vector_env.env.frame_stack, config.vector_env.seed
     rollout_steps = config.collector.rollout_steps
@@ -170,12 +174,15 @@ def make_collector(
     streams = torch.arange(ends[-1]).tensor_split(ends[:-1])
     actors = [Actor(acting, execution, each, seed=seed) for each in streams]
     if config.collector.overlap_collect:
-        overlapped = OverlappedCollector(config.collector, envs, actors, frame_stack=frame_stack)
+        overlapped = OverlappedCollector(
+            config.collector, envs, actors, frame_stack=frame_stack, before_rollout=weigh_starts(starts, envs)
+        )
         return overlapped, Timing(overlapped.clocks, overlapped.busy_seconds, rollout_steps=rollout_steps)
     clocked = ClockedEnvs(envs[0], stop.abandon_if_set)
-    return SyncCollector(config.collector, clocked, actors[0], frame_stack=frame_stack), Timing(
-        [clocked], rollout_steps=rollout_steps
+    sync = SyncCollector(
+        config.collector, clocked, actors[0], frame_stack=frame_stack, before_rollout=weigh_starts(starts, envs)
     )
+    return sync, Timing([clocked], rollout_steps=rollout_steps)
 
 
 def make_replay(config: TrainingConfig, execution: Execution, model: MarioActorCritic) -> PrioritizedReplay:

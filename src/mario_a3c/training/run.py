@@ -26,6 +26,7 @@ from mario_a3c.training.build import Training, build_training
 from mario_a3c.training.fitting import fit_memory, is_wanted
 from mario_a3c.training.report import ReportProgress, duration
 from mario_a3c.training.snapshots import SaveCheckpoints
+from mario_a3c.training.starts import ReportStarts
 from mario_a3c.training.stopping import StopReason, StopRequest
 from mario_a3c.training.telemetry import Telemetry, open_telemetry
 
@@ -127,7 +128,7 @@ def train(
     warm_up(training)
     telemetry.begin()
     report = ReportProgress(trainer, config.run.log_interval, is_silent=telemetry.has_panel)
-    trainer.tasks = [telemetry, report, saving]
+    trainer.tasks = [telemetry, report, ReportStarts(trainer.parts.starts), saving]
     reason = trainer.run()
     if reason is StopReason.SIGNAL:
         LOG.warning("interrupted")

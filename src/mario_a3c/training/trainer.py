@@ -9,6 +9,7 @@ from mario_a3c.collectors.collector import Collector
 from mario_a3c.config.run import BudgetConfig
 from mario_a3c.experience.replay import PrioritizedReplay
 from mario_a3c.experience.rollout import Rollout
+from mario_a3c.exploration.sampler import StartSampler
 from mario_a3c.learning.adaptive import AdaptiveControl
 from mario_a3c.learning.learner import Learner
 from mario_a3c.learning.replayed import update_with_replay
@@ -38,6 +39,7 @@ class Parts:
     timing: Timing
     adaptive: AdaptiveControl
     replay: PrioritizedReplay | None = None
+    starts: StartSampler | None = None
     can_abandon: bool = True
     """Whether the collector's state before a rollout can be kept while it collects."""
 
@@ -65,7 +67,8 @@ class Parts:
             "progress": self.progress,
             "adaptive": self.adaptive,
         }
-        return parts if self.replay is None else {**parts, "replay": self.replay}
+        optional: dict[str, Stateful | None] = {"replay": self.replay, "starts": self.starts}
+        return parts | {name: part for name, part in optional.items() if part is not None}
 
 
 class Trainer:
@@ -109,7 +112,9 @@ class Trainer:
 
     def record(self, rollout: Rollout, stats: UpdateStats, update_seconds: float) -> None:
         progress = self.parts.progress
-        progress.record(stats.num_env_steps, rollout.episodes)
+        starts = self.parts.starts
+        whole = rollout.episodes if starts is None else starts.observe(rollout.episodes)
+        progress.record(stats.num_env_steps, whole)
         progress.seconds += update_seconds
         self.last_stats, self.last_rollout, self.last_update_seconds = stats, rollout, update_seconds
         self.parts.adaptive.observe(stats.update, progress.avg_return, progress.clear_rate, stats.entropy)

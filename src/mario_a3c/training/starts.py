@@ -1,0 +1,84 @@
+"""Where the episodes of a run begin: the sampler of exploration, put together with the environments and the log."""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+
+from mario_a3c.cache_dir import CacheDir
+from mario_a3c.config import TrainingConfig
+from mario_a3c.envs.env_batch import EnvBatch
+from mario_a3c.envs.mario_batch import MarioBatch, stages_to_play
+from mario_a3c.exploration.maps import StageWay, obtain_ways
+from mario_a3c.exploration.sampler import StartSampler
+from mario_a3c.exploration.starts import StartTable, path_starts
+from mario_a3c.exploration.task import stage_tasks
+from mario_a3c.native.console import Console
+from mario_a3c.native.engine import find_engine_for
+from mario_a3c.native.rom import locate_rom
+from mario_a3c.native.start_states import Stage
+
+LOG = logging.getLogger("mario.curriculum")
+
+_LINE_SECONDS = 30.0
+
+
+def find_ways(config: TrainingConfig, cache: CacheDir) -> dict[Stage, StageWay]:
+    """Through the stages that are played: from the cache, or explored now, which takes some seconds for each."""
+    env = config.vector_env.env
+    rom = locate_rom(config.rom, cache, game=env.game, graphics=env.graphics)
+    tasks = stage_tasks(rom, cache, stages_to_play(env, rom), env)
+    return obtain_ways(tasks, cache, engine_path=find_engine_for(config.engine.engine, rom.cartridge, cache))
+
+
+def begins_along_ways(config: TrainingConfig) -> bool:
+    """Whether episodes begin elsewhere than at the start of a stage."""
+    return config.curriculum.moves_starts or any(config.starts.thirds)
+
+
+def num_starts(config: TrainingConfig, cache: CacheDir) -> int:
+    """How many starts along ways the environments must have room for, and those of their stages."""
+    return len(find_ways(config, cache)) * (1 + config.starts.start_states) if begins_along_ways(config) else 0
+
+
+def make_starts(config: TrainingConfig, cache: CacheDir, envs: Sequence[EnvBatch]) -> StartSampler | None:
+    """The sampler, and the environments at starts of its own; None where each stage is just played from its start."""
+    batches = [group for group in envs if isinstance(group, MarioBatch)]
+    if not batches or not (begins_along_ways(config) or config.curriculum.weighs_stages):
+        return None
+    along = {}
+    for stage, way in find_ways(config, cache).items() if begins_along_ways(config) else ():
+        console = Console(way.task.rom.path, allow_unknown_rom=True)  # it was looked at when it was located
+        along[stage] = path_starts(way.task, way.path, config.starts.start_states, console)
+    table = StartTable.of([batches[0].stage_start(stage) for stage in batches[0].stages], along)
+    starts = StartSampler(table, config.starts, config.curriculum)
+    for batch in batches:
+        batch.set_starts(table.starts, starts.weights().tolist())
+        batch.begin_run()
+    return starts
+
+
+def weigh_starts(starts: StartSampler | None, envs: Sequence[EnvBatch]) -> Callable[[], None] | None:
+    """What hands the sampler's weights to the environments, from one rollout to the next."""
+    if starts is None:
+        return None
+
+    def weigh() -> None:
+        weights = starts.weights()
+        for batch in envs:
+            if isinstance(batch, MarioBatch):
+                batch.set_weights(weights)
+
+    return weigh
+
+
+class ReportStarts:
+    """A line about the curricula now and then. A `Task`."""
+
+    def __init__(self, starts: StartSampler | None) -> None:
+        self._starts = starts
+        self._next = time.monotonic() + _LINE_SECONDS
+
+    def run_if_due(self) -> None:
+        if self._starts is not None and time.monotonic() >= self._next:
+            self._next = time.monotonic() + _LINE_SECONDS
+            LOG.info("%s", self._starts)
