@@ -1,9 +1,10 @@
 """Small tasks with the interface of the real environments and a known best return, for tests that must learn something.
 
-`Corridor` asks for one action again and again; `DelayedReward` pays several steps after the action that mattered, or
-asks to remember what was seen several steps ago.
+`Corridor` asks for one action again and again; `Ledge` for the right one at every step, or it is over; `DelayedReward`
+pays several steps after the action that mattered, or asks to remember what was seen several steps ago.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ class Task:
         self.truncated: Bools = np.zeros(num_envs, np.bool_)
         self.episodes: npt.NDArray[Any] = np.zeros(num_envs, EPISODE_DTYPE)
         self.final_episodes: npt.NDArray[Any] = np.zeros(num_envs, EPISODE_DTYPE)
+        self.has_failed: Bools = np.zeros(num_envs, np.bool_)  # of those that have terminated
         self.seeds = np.arange(seed, seed + num_envs, dtype=np.int64)
         self._begin(np.ones(num_envs, np.bool_))
 
@@ -55,7 +57,9 @@ class Task:
         self.episodes["num_steps"] += 1
         self.truncated[:] = (self.episodes["num_steps"] >= self.max_episode_steps) & ~self.terminated
         self.episodes["end_reason"] = np.select(
-            [self.terminated, self.truncated], [EndReason.FLAG, EndReason.TIME_LIMIT], EndReason.NONE
+            [self.terminated & self.has_failed, self.terminated, self.truncated],
+            [EndReason.DEATH, EndReason.FLAG, EndReason.TIME_LIMIT],
+            EndReason.NONE,
         )
         self.observations[:, :-1] = self.observations[:, 1:]
         self.observations[:, -1] = self._draw()
@@ -134,6 +138,46 @@ class Corridor(Task):
         columns = np.arange(WIDTH) * (self.length + 1) // WIDTH
         seen = np.where(columns == self.positions[:, None], 255, 40).astype(np.uint8)
         return np.repeat(seen[:, None], HEIGHT, axis=1)
+
+    def _own(self) -> tuple[str, ...]:
+        return ("positions",)
+
+
+class Ledge(Task):
+    """Every step has one right action, which differs from place to place; any other falls. Only the end pays.
+
+    Chance comes to the end once in 3^length times. Episodes begin at `starts`, each drawn as often as its weight says.
+    """
+
+    best_return = 1.0
+
+    def __init__(self, num_envs: int, *, length: int = 16, starts: Sequence[int] = (0,), seed: int = 0) -> None:
+        self.length, self.starts = length, np.array(starts)
+        self.positions = np.zeros(num_envs, np.int64)
+        self.set_weights(np.ones(len(starts)))
+        super().__init__(num_envs, seed=seed, frame_stack=1)
+
+    def set_weights(self, weights: npt.NDArray[np.float64]) -> None:
+        self._cumulative = np.cumsum(weights) / np.sum(weights)
+
+    def _begin_task(self, mask: Bools) -> None:
+        resolution = 1 << 20
+        drawn = np.searchsorted(self._cumulative, (self.draw_number(resolution) + 0.5) / resolution)
+        self.episodes["start"][mask] = drawn[mask]
+        self.positions[mask] = self.starts[drawn[mask]]
+
+    def _advance(self, actions: npt.NDArray[Any]) -> tuple[Floats, Bools]:
+        self.has_failed[:] = actions != self.positions * 5 // 3 % 3
+        self.positions += 1
+        is_there = ~self.has_failed & (self.positions >= self.length)
+        return is_there.astype(np.float32), is_there | self.has_failed
+
+    def _draw(self) -> Pixels:
+        """One bright square of seven times seven."""
+        square = WIDTH // 7
+        row, column = np.arange(HEIGHT) // square, np.arange(WIDTH) // square
+        place = row[:, None] * 7 + column[None]
+        return np.where(place == self.positions[:, None, None], 255, 40).astype(np.uint8)
 
     def _own(self) -> tuple[str, ...]:
         return ("positions",)
