@@ -12,15 +12,13 @@ from mario_a3c.cache_dir import CacheConfig, CacheDir
 from mario_a3c.config.command_line import parse_command
 from mario_a3c.durable_file import write_durably
 from mario_a3c.envs.config import ActionSet, MarioEnvConfig
-from mario_a3c.errors import ConfigError, ExitCode
+from mario_a3c.errors import ExitCode
 from mario_a3c.exploration.config import SearchConfig
 from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.options import option, section
 
 if TYPE_CHECKING:
     from mario_a3c.exploration.explorer import SearchProgress, StageExplorer
-    from mario_a3c.native.rom import Rom
-    from mario_a3c.native.start_states import Stage
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,14 +41,16 @@ class Arguments:
 def main(argv: Sequence[str]) -> int:
     arguments = parse_command(Arguments, argv, prog="mario explore")
     env = MarioEnvConfig(action_set=arguments.action_set, actions=arguments.actions, frame_skip=arguments.frame_skip)
+    from mario_a3c.envs.stages import parse_stages
     from mario_a3c.exploration.explorer import StageExplorer
     from mario_a3c.exploration.task import stage_tasks
     from mario_a3c.native.engine import find_engine_for
     from mario_a3c.native.rom import locate_rom
+    from mario_a3c.native.start_states import stages_of
 
     cache = CacheDir.open(arguments.cache)
     rom = locate_rom(arguments.rom, cache)
-    tasks = stage_tasks(rom, cache, parse_stages(arguments.stages, rom), env)
+    tasks = stage_tasks(rom, cache, parse_stages(arguments.stages, stages_of(rom)), env)
     engine_path = find_engine_for(arguments.engine.engine, rom.cartridge, cache)
     rows: list[dict[str, Any]] = []
     started, cpu_started = time.monotonic(), time.process_time()
@@ -75,29 +75,6 @@ def main(argv: Sequence[str]) -> int:
         f"{seconds:.1f} s ({cpu_seconds:.1f} s of CPU); {arguments.out}"
     )
     return ExitCode.DONE if num_missing == 0 else ExitCode.STOPPED
-
-
-def parse_stages(text: str, rom: "Rom") -> "list[Stage]":
-    """`all`, or a list of stages and of spans of stages."""
-    from mario_a3c.native.start_states import Stage, stages_of
-
-    everything = stages_of(rom)
-    if text == "all":
-        return everything
-    chosen: list[Stage] = []
-    for part in text.split(","):
-        first, _, last = part.partition("..")
-        try:
-            ends = [everything.index(Stage.parse(each)) for each in (first, last or first)]
-        except ValueError as error:
-            raise ConfigError(
-                f"--stages {text}: {error}; this game has {everything[0]} to {everything[-1]}, "
-                "given like 1-1,8-4 or 1-1..2-4, or all"
-            ) from error
-        chosen += everything[ends[0] : ends[1] + 1]
-    if not chosen:
-        raise ConfigError(f"--stages {text} names no stage; spans go forward, like 1-1..2-4")
-    return list(dict.fromkeys(chosen))
 
 
 class ProgressLine:

@@ -16,6 +16,7 @@ from mario_a3c.config.json_file import from_json, read_config, write_config
 from mario_a3c.config.paths import parse_path
 from mario_a3c.config.presets import preset_config
 from mario_a3c.config.training import PresetName
+from mario_a3c.envs.config import MarioEnvConfig
 from mario_a3c.options import option, section
 
 
@@ -61,6 +62,7 @@ def _early_flags(argv: Sequence[str]) -> argparse.Namespace:
     early.add_argument("--stage", type=int, default=1)
     early.add_argument("--stage-span", type=int, default=1)
     early.add_argument("--random-stage", action="store_true")
+    early.add_argument("--stages", default="")
     early.add_argument("--device", default="best")
     early.add_argument("-h", "--help", action="store_true")
     for flag in ("--preset", "--resume", "--run-name"):
@@ -100,7 +102,14 @@ def _config_of_resumed(early: argparse.Namespace) -> TrainingConfig:
     from mario_a3c.checkpoint.store import load_checkpoint
 
     fallback = TrainingConfig().run
-    names = CheckpointNames(early.world, early.stage, is_multi=early.stage_span > 1 or early.random_stage)
+    env = MarioEnvConfig(
+        world=early.world,
+        stage=early.stage,
+        stage_span=early.stage_span,
+        random_stage=early.random_stage,
+        stages=early.stages,
+    )
+    names = CheckpointNames(*env.first_stage, is_multi=env.has_several_stages)
     path = names.to_resume(early.resume, early.save_dir or fallback.save_dir, early.run_name)
     config = from_json(TrainingConfig, json.dumps(load_checkpoint(path).metadata["config"]))
     return dataclasses.replace(

@@ -20,8 +20,8 @@ from mario_a3c.envs.counter_rng import Draw, Purpose
 from mario_a3c.envs.episode import Episode
 from mario_a3c.envs.gym_env import Observation, observation_space, scaled, stage_option
 from mario_a3c.envs.infos import single_info
-from mario_a3c.envs.mario_batch import stages_to_play
 from mario_a3c.envs.picture import shrink
+from mario_a3c.envs.stages import stages_to_play
 from mario_a3c.envs.window import Window
 from mario_a3c.errors import ConfigError, SetupError
 from mario_a3c.native.bindings import EndReason, GameRecord

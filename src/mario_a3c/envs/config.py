@@ -1,5 +1,6 @@
 """What an environment is: its stages, actions, pictures, rewards and ends."""
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -51,7 +52,9 @@ class MarioEnvConfig:
     world: int = option(1, "world of the stage to play, or of the first one of a span")
     stage: int = option(1, "stage within the world, 1 to 4")
     stage_span: int = option(1, "play so many stages in turn, from this one on; episodes take them one after another")
-    random_stage: bool = option(False, "draw the stage of every episode: from the span, or from all stages")
+    random_stage: bool = option(False, "draw the stage of every episode: from those named, or from all stages")
+    stages: str = option("", "stages to play instead of those: all, or like 1-1,8-4 or 1-1..2-4")
+    held_out_stages: str = option("", "of the stages to play, leave these out: to see later what was learned for them")
     action_set: ActionSet = option("simple", "what the agent can press: 5, 7 or 12 combinations, or those of --actions")
     actions: tuple[str, ...] = option((), "a custom action set, each like right+A+B; noop presses nothing")
     frame_skip: int = option(4, "frames for which an action is held: one step")
@@ -78,6 +81,10 @@ class MarioEnvConfig:
         _expect(1 <= self.world <= 8, "--world", "in [1, 8]", self.world)
         _expect(1 <= self.stage <= 4, "--stage", "in [1, 4]", self.stage)
         _expect(1 <= self.stage_span <= 32, "--stage-span", "in [1, 32]", self.stage_span)
+        if self.stages and (self.world, self.stage, self.stage_span) != (1, 1, 1):
+            raise ConfigError(
+                f"--stages {self.stages} names all stages to play: leave --world, --stage and --stage-span"
+            )
         _expect(1 <= self.frame_skip <= 60, "--frame-skip", "in [1, 60]", self.frame_skip)
         _expect(1 <= self.frame_stack <= 16, "--frame-stack", "in [1, 16]", self.frame_stack)
         _expect(self.max_episode_steps >= 0, "--max-episode-steps", "0 or more", self.max_episode_steps)
@@ -89,6 +96,19 @@ class MarioEnvConfig:
                 "--actions and --action-set custom belong together: "
                 "--action-set custom --actions noop right+B right+A+B"
             )
+
+    @property
+    def first_stage(self) -> tuple[int, int]:
+        """World and stage of the first that is named."""
+        named = re.match(r"\s*(\d+)-(\d)", self.stages)
+        if not self.stages:
+            return self.world, self.stage
+        return (int(named[1]), int(named[2])) if named else (1, 1)
+
+    @property
+    def has_several_stages(self) -> bool:
+        is_list = self.stages == "all" or "," in self.stages or ".." in self.stages
+        return is_list if self.stages else self.stage_span > 1 or self.random_stage
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

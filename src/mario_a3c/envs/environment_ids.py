@@ -28,7 +28,7 @@ def config_of_id(name: str, base: MarioEnvConfig | None = None) -> MarioEnvConfi
     game, graphics = _GAMES[match[1]], _VERSIONS[int(match[5])]
     if not dumps_of(game, graphics):
         raise ConfigError(f"{name}: {match[1]} exists as v0 and v1 alone")
-    chosen = dataclasses.replace(base or MarioEnvConfig(), game=game, graphics=graphics, stage_span=1)
+    chosen = dataclasses.replace(base or MarioEnvConfig(), game=game, graphics=graphics, stage_span=1, stages="")
     if match[2]:
         return dataclasses.replace(chosen, random_stage=True, world=1, stage=1)
     if match[3] is None:

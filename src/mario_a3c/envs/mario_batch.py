@@ -12,12 +12,13 @@ from mario_a3c.envs.actions import action_buttons, action_names
 from mario_a3c.envs.config import MarioEnvConfig, MarioVectorEnvConfig
 from mario_a3c.envs.env_batch import Bools, Pixels, Seeds
 from mario_a3c.envs.progress_map import AREA_DTYPE, ProgressMap, grids_of
+from mario_a3c.envs.stages import stages_to_play
 from mario_a3c.errors import ConfigError, SaveStateError
 from mario_a3c.native.batch import BatchConsole
 from mario_a3c.native.bindings import EnvRules
 from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.native.environments import BEGIN_HERE, MAP_AREA_DTYPE, Environments
-from mario_a3c.native.rom import Rom, locate_rom
+from mario_a3c.native.rom import locate_rom
 from mario_a3c.native.start_states import STAGES_PER_WORLD, Stage, stages_of, start_states
 from mario_a3c.native.view import SCREEN_RGB, View
 from mario_a3c.stateful import State
@@ -317,23 +318,6 @@ class MarioBatch:
     def _expect_open(self) -> None:
         if self._is_closed:
             raise RuntimeError("this batch of environments is closed; make a new one")
-
-
-def stages_to_play(config: MarioEnvConfig, rom: Rom) -> list[Stage]:
-    """The stages that a config names, in order: one, a span, or all of them."""
-    everything = stages_of(rom)
-    first = Stage(config.world, config.stage)
-    if first not in everything:
-        raise ConfigError(f"--world {config.world}: {rom.title} ends with {everything[-1]}")
-    if config.random_stage and config.stage_span == 1:
-        return everything
-    at = everything.index(first)
-    if at + config.stage_span > len(everything):
-        raise ConfigError(
-            f"--stage-span {config.stage_span} from {first} leads beyond {everything[-1]}; "
-            f"there are {len(everything) - at} stages from there"
-        )
-    return everything[at : at + config.stage_span]
 
 
 def stage_of_level(level: int) -> Stage:

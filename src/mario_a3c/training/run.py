@@ -79,7 +79,7 @@ def attempt_update(config: TrainingConfig, cache: CacheDir) -> None:
 
 def names_of(config: TrainingConfig) -> CheckpointNames:
     env = config.vector_env.env
-    return CheckpointNames(env.world, env.stage, is_multi=env.stage_span > 1 or env.random_stage)
+    return CheckpointNames(*env.first_stage, is_multi=env.has_several_stages)
 
 
 def open_run(config: TrainingConfig, names: CheckpointNames) -> tuple[Path | None, RunDir]:
@@ -91,7 +91,7 @@ def open_run(config: TrainingConfig, names: CheckpointNames) -> tuple[Path | Non
         if RunDir(path.parent).record.exists():
             return path, RunDir(path.parent)
         resumed = path  # a file on its own: what follows is a run of its own
-    name = run.run_name or default_run_name(datetime.now(), env.world, env.stage)  # noqa: DTZ005 -- of the user's wall
+    name = run.run_name or default_run_name(datetime.now(), *env.first_stage)  # noqa: DTZ005 -- of the user's wall
     run_dir = RunDir.open(run.save_dir, name)
     if run_dir.record.exists():
         if not run.fresh:
@@ -181,11 +181,11 @@ def write_record(run_dir: RunDir, metadata: Mapping[str, Any], **more: Any) -> N
 
 
 def announce(config: TrainingConfig, training: Training, run_dir: RunDir) -> None:
-    env, execution, budget = config.vector_env.env, training.execution, config.budget
+    execution, budget = training.execution, config.budget
     rate = budget.clear_rate_to_reach
     LOG.info(
-        "stage %d-%d on %s (%s, %s), preset %s: %s, %d environments x %d steps",
-        env.world, env.stage, execution.device, execution.precision, execution.reason, config.preset,
+        "%s on %s (%s, %s), preset %s: %s, %d environments x %d steps",
+        stages_of_run(training), execution.device, execution.precision, execution.reason, config.preset,
         training.model_config.backbone, sum(each.num_envs for each in training.envs), config.collector.rollout_steps,
     )  # fmt: skip
     goal = "" if rate is None else f"until {rate:.0%} of the last {budget.clear_window} episodes reach the flag, "
@@ -201,6 +201,12 @@ def warm_up(training: Training) -> None:
     with training.trainer.parts.timing.pulse.during("compile"):
         training.trainer.parts.warm_up()
     LOG.info("compiled in %s", duration(time.perf_counter() - started))
+
+
+def stages_of_run(training: Training) -> str:
+    envs = training.envs[0]
+    stages = list(map(str, envs.stages)) if isinstance(envs, MarioBatch) else []
+    return f"stage {' '.join(stages)}" if len(stages) <= 1 else f"{len(stages)} stages, {stages[0]} to {stages[-1]},"
 
 
 def conclude(result: TrainingResult) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.config import TrainingConfig
 from mario_a3c.envs.env_batch import EnvBatch
-from mario_a3c.envs.mario_batch import MarioBatch, stages_to_play
+from mario_a3c.envs.mario_batch import MarioBatch
+from mario_a3c.envs.stages import stages_to_play
 from mario_a3c.exploration.maps import StageWay, obtain_ways
 from mario_a3c.exploration.sampler import StartSampler
 from mario_a3c.exploration.starts import StartTable, path_starts

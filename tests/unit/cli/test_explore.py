@@ -8,38 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from mario_a3c.cli.explore import parse_stages, write_statistics
+from mario_a3c.cli.explore import write_statistics
 from mario_a3c.cli.main import main
-from mario_a3c.errors import ConfigError, ExitCode
-from mario_a3c.native.rom import open_rom
-from mario_a3c.native.start_states import Stage
-from tests.support.corridor import corridor_task
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("1-1", ["1-1"]),
-        ("8-4,1-1,8-4", ["8-4", "1-1"]),
-        ("1-3..2-2", ["1-3", "1-4", "2-1", "2-2"]),
-        ("1-1..1-2,7-4", ["1-1", "1-2", "7-4"]),
-    ],
-)
-def test_stages_are_listed_or_spanned(tmp_path: Path, text: str, expected: list[str]) -> None:
-    rom = corridor_task(tmp_path).rom
-    assert [str(stage) for stage in parse_stages(text, rom)] == expected
-
-
-def test_all_means_all(tmp_path: Path) -> None:
-    rom = open_rom(corridor_task(tmp_path).rom.path, allow_unknown=True)
-    everything = parse_stages("all", rom)
-    assert (len(everything), everything[0], everything[-1]) == (32, Stage(1, 1), Stage(8, 4))
-
-
-@pytest.mark.parametrize("text", ["9-1", "one", "", "2-1..1-1", "1-1;1-2"])
-def test_what_is_no_stage_is_refused_with_examples(tmp_path: Path, text: str) -> None:
-    with pytest.raises(ConfigError, match=r"--stages .*1-1\.\.2-4"):
-        parse_stages(text, corridor_task(tmp_path).rom)
+from mario_a3c.errors import ExitCode
 
 
 def test_statistics_of_other_stages_are_kept(tmp_path: Path) -> None:
