@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MARIO_ABI_VERSION 8
+#define MARIO_ABI_VERSION 9
 #define MARIO_API __attribute__((visibility("default")))
 
 #ifdef __cplusplus
@@ -266,6 +266,8 @@ typedef struct mario_env_rules {
     uint32_t augment_shift;   /* pixels */
     uint32_t augment_brightness;
     uint32_t augment_noise;
+    float shaping_discount;   /* with a map; 0: progress pays what was gained; else it pays discount * potential - last potential, and the
+                                 potential is 0 where an episode terminates */
 } mario_env_rules;
 
 typedef struct mario_episode {

@@ -25,6 +25,7 @@ void expect(bool holds, const std::string& complaint) {
 mario_env_rules checked(mario_env_rules rules) {
     expect(rules.frame_stack >= 1 && rules.frame_stack <= max_frame_stack, "an observation has 1 to 16 frames");
     expect(rules.num_actions >= 1 && rules.num_actions <= 256, "there are 1 to 256 actions");
+    expect(rules.shaping_discount >= 0.0F && rules.shaping_discount <= 1.0F, "a discount is in [0, 1]");
     expect(rules.sticky >= 0.0 && rules.sticky < 1.0, "the probability of a sticky action is in [0, 1)");
     expect(rules.augment_shift <= 32 && rules.augment_brightness <= 255 && rules.augment_noise <= 127,
            "pictures shift by at most 32 pixels, brighten by at most 255, and have noise of at most 127");
@@ -232,6 +233,7 @@ void Environments::settle(Outcome& outcome, Environment& environment, bool is_ja
     mario_episode& episode = environment.episode;
     ++episode.num_steps;
     episode.num_frames += outcome.num_frames;
+    const Progress before = environment.progress;
     const float gain = game.has_control ? environment.progress.advance(game, map_, outcome.num_frames, outcome.num_idle) : 0.0F;
     const bool is_new_ground = game.has_control && environment.progress.is_new_ground != 0;
     environment.num_stalled = is_new_ground ? 0 : environment.num_stalled + 1;
@@ -246,13 +248,22 @@ void Environments::settle(Outcome& outcome, Environment& environment, bool is_ja
     if (!rules_.is_classic) {
         const std::uint32_t points = game.score > environment.score ? game.score - environment.score : 0;
         const unsigned num_failures = outcome.num_lives_lost + (outcome.end == MARIO_END_WARP);
-        outcome.reward = rules_.progress_reward * gain - rules_.step_penalty + rules_.score_reward * static_cast<float>(points) +
+        const float paid = rules_.shaping_discount > 0.0F ? shaping(before, environment.progress, outcome.end) : gain;
+        outcome.reward = rules_.progress_reward * paid - rules_.step_penalty + rules_.score_reward * static_cast<float>(points) +
                          rules_.flag_bonus * static_cast<float>(outcome.num_flags) -
                          rules_.failure_penalty * static_cast<float>(num_failures);
     }
     environment.score = game.score;
     episode.total_reward += outcome.reward;
     episode.end_reason = outcome.end;
+}
+
+/// The discounted gain of a potential changes no policy's worth compared with others (Ng, Harada, Russell 1999), as long as it is 0
+/// where nothing follows. Where an episode is cut short something follows: its value is bootstrapped.
+float Environments::shaping(const Progress& before, const Progress& after, mario_end_reason end) const noexcept {
+    const bool is_terminal = end != MARIO_END_NONE && !is_truncation(end);
+    const float now = is_terminal ? 0.0F : after.potential();
+    return rules_.shaping_discount * now - (before.has_potential() ? before.potential() : now);
 }
 
 mario_end_reason Environments::end_of(const Environment& environment, const mario_game& game) const noexcept {

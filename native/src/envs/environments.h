@@ -88,6 +88,7 @@ private:
     void show(const Environment& environment, const Place& place, bool is_first) noexcept;
     void write_stack(const Environment& environment, const Place& place, std::uint8_t* rows) noexcept;
     [[nodiscard]] std::int32_t choose_start(const Environment& environment, unsigned index) const noexcept;
+    [[nodiscard]] float shaping(const Progress& before, const Progress& after, mario_end_reason end) const noexcept;
     [[nodiscard]] mario_end_reason end_of(const Environment& environment, const mario_game& game) const noexcept;
     [[nodiscard]] Draw draw_of(const Environment& environment) const noexcept;
     [[nodiscard]] std::uint8_t* frame_for(const Environment& environment, unsigned index, const Outputs& outputs) noexcept;

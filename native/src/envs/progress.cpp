@@ -26,6 +26,7 @@ void Progress::begin(const mario_game& game, const ProgressMap& map) noexcept {
     *this = {};
     const ProgressMap::Remaining now = map.remaining(game);
     remaining = least_remaining = now.frames;
+    stage_frames = now.stage_frames;
     share = share_of(now);
     last_room = game.room;
     last_x = x_of(game);
@@ -54,12 +55,18 @@ float Progress::advance_by_map(const ProgressMap::Remaining& now, std::uint32_t 
     is_new_ground = now.frames < least_remaining;
     if (now.frames == ProgressMap::unknown) return 0.0F;
     share = share_of(now);
+    stage_frames = now.stage_frames;
     least_remaining = std::min(least_remaining, now.frames);
     if (remaining == ProgressMap::unknown) remaining = now.frames;
     const std::int64_t most = max_gain_per_frame * num_frames;
     const std::int64_t gain = std::clamp(std::int64_t{remaining} - now.frames, -most, most);
     remaining = static_cast<std::uint32_t>(remaining - gain);
     return static_cast<float>(gain) * pixels_per_frame;
+}
+
+float Progress::potential() const noexcept {
+    if (!has_potential()) return 0.0F;
+    return static_cast<float>(std::int64_t{stage_frames} - std::int64_t{remaining}) * pixels_per_frame;
 }
 
 std::int16_t& Progress::furthest_in(std::uint16_t room, std::int16_t x) noexcept {

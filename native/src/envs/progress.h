@@ -17,7 +17,7 @@ struct Progress {
     std::uint32_t least_remaining;  ///< the least that was left so far
     float share;                    ///< of the stage's time that is done, by the map: 0 at its start, 1 at its end
     std::uint32_t is_new_ground;    ///< 1: never was the episode so far as after the last call
-    std::uint32_t unused;
+    std::uint32_t stage_frames;     ///< left at the start of the stage, by the map; 0 before any is known
     std::int32_t last_x;
     std::uint16_t last_room;
     std::uint16_t num_rooms;                         ///< met so far; the oldest is forgotten when there are too many
@@ -36,6 +36,9 @@ struct Progress {
     /// nothing. A leap, forward or back, is paid over several steps.
     [[nodiscard]] float advance(const mario_game& game, const ProgressMap& map, std::uint32_t num_frames,
                                 std::uint32_t num_idle) noexcept;
+    /// Pixels that are paid for by the map, counted from the start of the stage, wherever the episode began.
+    [[nodiscard]] float potential() const noexcept;
+    [[nodiscard]] bool has_potential() const noexcept { return remaining != ProgressMap::unknown; }
     /// The stage has ended: nothing is left.
     void arrive() noexcept { share = 1.0F; }
 

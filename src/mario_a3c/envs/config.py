@@ -12,6 +12,7 @@ ActionSet = Literal["right_only", "simple", "complex", "custom"]
 Backend = Literal["native", "nes-py", "fc-emulator"]
 Progress = Literal["position", "map"]
 Reward = Literal["progress", "classic"]
+Shaping = Literal["difference", "potential"]
 Vectorization = Literal["native", "async", "sync"]
 
 
@@ -23,6 +24,11 @@ class RewardConfig:
         "progress", "progress: new ground, as below; classic: gym-super-mario-bros's, summed over the frames of a step"
     )
     progress_reward: float = option(0.01, "for each pixel of progress (a running step covers 10 to 12)")
+    shaping: Shaping = option(
+        "difference",
+        "progress by map pays what was gained; potential: the gain of a potential, discounted by --gamma, which leaves "
+        "what is best as it is",
+    )
     step_penalty: float = option(0.002, "taken off at every step: the clock is running")
     flag_bonus: float = option(0.5, "for the flag or the axe, once, at the end of the episode")
     failure_penalty: float = option(0.25, "taken off for a lost life, or for leaving the stage through a warp zone")
@@ -91,6 +97,8 @@ class MarioEnvConfig:
         _expect(self.stall_steps >= 0, "--stall-steps", "0 or more", self.stall_steps)
         _expect(0 <= self.noop_max <= 600, "--noop-max", "in [0, 600]", self.noop_max)
         _expect(0.0 <= self.sticky < 1.0, "--sticky", "in [0, 1)", self.sticky)
+        if self.reward.shaping == "potential" and self.progress != "map":
+            raise ConfigError("--shaping potential is of places on a map: add --progress map")
         if (self.action_set == "custom") != bool(self.actions):
             raise ConfigError(
                 "--actions and --action-set custom belong together: "

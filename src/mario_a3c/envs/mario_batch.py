@@ -56,11 +56,13 @@ class MarioBatch:
         max_starts: int = 256,
         autoreset: bool = True,
         progress_map: ProgressMap | None = None,
+        discount: float | None = None,
     ) -> None:
         """`first_env` numbers the environments where others of the same run are stepped elsewhere.
 
         `max_starts` is how many start states there can be at a time. Without `autoreset` an episode that has ended
-        stays so until `reset`. `progress_map` is what `--progress map` measures by.
+        stays so until `reset`. `progress_map` is what `--progress map` measures by. `discount` is the learner's, which
+        `--shaping potential` needs.
         """
         if (config.env.progress == "map") != (progress_map is not None):
             raise ConfigError(
@@ -89,6 +91,8 @@ class MarioBatch:
         )
         self.num_threads = self._console.num_threads
         rules = rules_of(config.env)
+        if config.env.reward.shaping == "potential":
+            rules.shaping_discount = _expect_discount(discount)
         rules.autoreset, rules.first_env, rules.last_level = autoreset, first_env, len(stages_of(self.rom)) - 1
         self._native = Environments(self._console, rules, action_buttons(config.env))
         self.native_step = self._native.step
@@ -318,6 +322,12 @@ class MarioBatch:
     def _expect_open(self) -> None:
         if self._is_closed:
             raise RuntimeError("this batch of environments is closed; make a new one")
+
+
+def _expect_discount(discount: float | None) -> float:
+    if discount is None or not 0.0 < discount <= 1.0:
+        raise ConfigError(f"--shaping potential discounts as the learner does, by --gamma in (0, 1], got {discount}")
+    return discount
 
 
 def stage_of_level(level: int) -> Stage:

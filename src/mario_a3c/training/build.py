@@ -94,6 +94,7 @@ def make_envs(config: TrainingConfig, cache: CacheDir) -> list[EnvBatch]:
             first_env=sum(sizes[:group]),
             max_starts=max_starts,
             progress_map=progress_map,
+            discount=config.returns.gamma,
         )
         for group, size in enumerate(sizes)
     ]

@@ -9,6 +9,7 @@ import pytest
 from mario_a3c.cache_dir import CacheConfig, CacheDir
 from mario_a3c.envs.config import MarioEnvConfig, MarioVectorEnvConfig
 from mario_a3c.envs.mario_batch import MarioBatch
+from mario_a3c.envs.progress_map import ProgressMap
 from mario_a3c.native.config import EngineConfig, RomConfig
 from tests.support.tiny_game import write_tiny_game
 
@@ -32,7 +33,15 @@ def tiny_cache(tmp_path_factory: pytest.TempPathFactory) -> CacheDir:
 def make_batch(tiny_game: Path, tiny_cache: CacheDir) -> MakeBatch:
     """Options of one environment, and of the batch where they are named so."""
 
-    def make(num_envs: int = 2, num_threads: int = 1, seed: int = 0, first_env: int = 0, **options: Any) -> MarioBatch:
+    def make(
+        num_envs: int = 2,
+        num_threads: int = 1,
+        seed: int = 0,
+        first_env: int = 0,
+        progress_map: ProgressMap | None = None,
+        discount: float | None = None,
+        **options: Any,
+    ) -> MarioBatch:
         env = MarioEnvConfig(**{"action_set": "custom", "actions": ACTIONS, "frame_stack": 2, **options})
         return MarioBatch(
             MarioVectorEnvConfig(num_envs=num_envs, num_threads=num_threads, seed=seed, env=env),
@@ -40,6 +49,8 @@ def make_batch(tiny_game: Path, tiny_cache: CacheDir) -> MakeBatch:
             engine=EngineConfig(engine="interpreter"),
             cache=tiny_cache,
             first_env=first_env,
+            progress_map=progress_map,
+            discount=discount,
         )
 
     return make

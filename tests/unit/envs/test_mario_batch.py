@@ -219,6 +219,62 @@ def test_a_leap_by_the_map_is_paid_over_several_steps(make_batch: MakeBatch) -> 
     assert batch.rewards.tolist() == [0.0] * 2
 
 
+DISCOUNT, STAGE_FRAMES = 0.9, 400
+
+
+def make_potential_batch(make_batch: MakeBatch, **options: Any) -> tuple[MarioBatch, npt.NDArray[np.float64]]:
+    """With the potential of each column of the first room; nothing else pays."""
+    here = cells_of(make_batch().games)[0]
+    cells = np.array([here] * 64, CELL_DTYPE)
+    cells["column"] = np.arange(64)
+    frames = (300 - 4 * np.arange(64)).astype(np.uint32)
+    batch = make_batch(
+        num_envs=1,
+        progress="map",
+        progress_map=ProgressMap(cells, frames, {int(here["level"]): STAGE_FRAMES}),
+        discount=DISCOUNT,
+        reward=RewardConfig(shaping="potential", step_penalty=0.0, failure_penalty=0.0, flag_bonus=0.0),
+        **options,
+    )
+    return batch, 0.01 * 2.5 * (STAGE_FRAMES - frames.astype(np.float64))
+
+
+def discounted_sum(batch: MarioBatch, actions: list[int]) -> float:
+    total = 0.0
+    for step, action in enumerate(actions):
+        play(batch, action)
+        total += DISCOUNT**step * float(batch.rewards[0])
+    return total
+
+
+def test_a_potential_pays_the_same_whatever_is_done_between_two_places(make_batch: MakeBatch) -> None:
+    batch, potential = make_potential_batch(make_batch, max_episode_steps=40)
+    random = np.random.default_rng(0)
+    for _ in range(3):
+        first = cells_of(batch.games)["column"][0]
+        paid = discounted_sum(batch, random.choice([RIGHT, RIGHT, LEFT, NOOP], 40).tolist())
+        assert batch.truncated[0], "what follows is bootstrapped: the potential stays"
+        last = cells_of(batch.final_games)["column"][0]
+        assert first != last
+        assert paid == pytest.approx(DISCOUNT**40 * potential[last] - potential[first], abs=1e-4)
+
+
+def test_where_an_episode_terminates_the_potential_is_gone(make_batch: MakeBatch) -> None:
+    batch, potential = make_potential_batch(make_batch)
+    first = cells_of(batch.games)["column"][0]
+    assert discounted_sum(batch, [RIGHT, RIGHT, NOOP, RIGHT, DIE]) == pytest.approx(-potential[first], abs=1e-4)
+    assert batch.terminated[0]
+
+
+def test_a_potential_needs_a_map_and_the_learners_discount(make_batch: MakeBatch) -> None:
+    with pytest.raises(ConfigError, match="--progress map"):
+        make_batch(reward=RewardConfig(shaping="potential"))
+    cells = cells_of(make_batch().games)[:1]
+    options: Any = {"progress": "map", "progress_map": ProgressMap(cells, np.array([5], np.uint32))}
+    with pytest.raises(ConfigError, match="--gamma"):
+        make_batch(reward=RewardConfig(shaping="potential"), **options)
+
+
 def test_stages_follow_each_other_over_environments_and_episodes(make_batch: MakeBatch) -> None:
     batch = make_batch(num_envs=3, world=1, stage=4, stage_span=2)
     seen = []
