@@ -2,12 +2,14 @@
 
 import contextlib
 import fcntl
+import json
 import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from mario_a3c.errors import ConfigError, SetupError, StorageError
 
@@ -21,12 +23,7 @@ class RunDir:
     @classmethod
     def open(cls, save_dir: Path, run_name: str) -> "RunDir":
         """Makes `save_dir/run_name`. The name is one plain folder name: it never leads out of `save_dir`."""
-        if not _NAME.fullmatch(run_name):
-            raise ConfigError(
-                f"--run-name must be 1 to 100 letters, digits, dots, hyphens or underscores and begin with a letter "
-                f"or digit, got {run_name!r}"
-            )
-        path = save_dir / run_name
+        path = save_dir / check_run_name(run_name)
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -39,6 +36,22 @@ class RunDir:
     def record(self) -> Path:
         """What this run is: written at its start."""
         return self.path / "run.json"
+
+    def read_record(self) -> dict[str, Any] | None:
+        """None where there is none; an empty one where it cannot be understood."""
+        try:
+            record = json.loads(self.record.read_text())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return record if isinstance(record, dict) else {}
+
+    @property
+    def run_id(self) -> str | None:
+        """What tells this run from all others, where its record says it."""
+        found = (self.read_record() or {}).get("run_id")
+        return found if isinstance(found, str) else None
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -58,6 +71,16 @@ class RunDir:
             file.write(str(os.getpid()))
             file.flush()
             yield
+
+
+def check_run_name(name: str) -> str:
+    """The name, if it is one plain folder name."""
+    if not _NAME.fullmatch(name):
+        raise ConfigError(
+            f"--run-name must be 1 to 100 letters, digits, dots, hyphens or underscores and begin with a letter "
+            f"or digit, got {name!r}"
+        )
+    return name
 
 
 def default_run_name(now: datetime, world: int, stage: int) -> str:

@@ -54,7 +54,7 @@ def test_a_failure_at_any_step_keeps_the_old_file(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, operation, fail)
-    with pytest.raises(StorageError, match=r"run\.json \(3 bytes\): No space left"):
+    with pytest.raises(StorageError, match=r"run\.json: No space left on device \(3 bytes needed, [\d,]+ free\)"):
         write_durably(target, b"new")
     assert target.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["run.json"]

@@ -29,6 +29,7 @@ COMMANDS = (
     Command("train", "train an agent; without any option, until it clears 1-1 reliably"),
     Command("status", "say whether a run lives, stalls or has ended, and how far it is"),
     Command("eval", "evaluate a checkpoint (not built yet: says so)"),
+    Command("checkpoint", "list, inspect, check, remove or export what runs have saved"),
     Command("play", "play a stage with the keyboard, and record it"),
     Command("bench", "measure how fast the console and the environments are, beside others"),
     Command("explore", "find a way through every stage by searching the game itself"),
@@ -102,7 +103,7 @@ def find_command(word: str) -> Command:
 
 
 def usage() -> str:
-    lines = [f"  {command.name:<9} {command.summary}" for command in COMMANDS]
+    lines = [f"  {command.name:<10} {command.summary}" for command in COMMANDS]
     return "\n".join(
         [
             f"mario {__version__}: teach an agent to clear Super Mario Bros. from pixels",
@@ -110,7 +111,7 @@ def usage() -> str:
             "usage: mario COMMAND [OPTIONS]",
             "",
             *lines,
-            "  test      run the test suite (in the repository: ./mario test [--all])",
+            "  test       run the test suite (in the repository: ./mario test [--all])",
             "",
             "`mario COMMAND --help` lists the options of a command.",
         ]

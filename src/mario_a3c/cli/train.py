@@ -17,7 +17,9 @@ from mario_a3c.config.paths import parse_path
 from mario_a3c.config.presets import preset_config
 from mario_a3c.config.training import PresetName
 from mario_a3c.envs.config import MarioEnvConfig
+from mario_a3c.errors import CheckpointError, ConfigError
 from mario_a3c.options import option, section
+from mario_a3c.run_dir import RunDir
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,7 +80,7 @@ def _optional_path(text: str) -> Path | None:
 
 
 def _config_before_flags(early: argparse.Namespace) -> TrainingConfig:
-    if early.resume not in (None, "None") and not early.help:
+    if early.resume not in (None, "None", "auto") and not early.help:
         return _config_of_resumed(early)
     if early.config is None:
         return preset_config(_preset(early.preset, early))
@@ -98,10 +100,11 @@ def _preset(named: str | None, early: argparse.Namespace) -> PresetName:
 
 
 def _config_of_resumed(early: argparse.Namespace) -> TrainingConfig:
-    """What the run was started with, less its limits, which it may have stopped at."""
-    from mario_a3c.checkpoint.store import load_checkpoint
+    """What the run was started with, less its limits, which it may have stopped at, and less this machine's folders:
+    a file that somebody sent does not decide where things are written to and loaded from."""
+    from mario_a3c.checkpoint.choice import choose, wanted_by
 
-    fallback = TrainingConfig().run
+    defaults = TrainingConfig()
     env = MarioEnvConfig(
         world=early.world,
         stage=early.stage,
@@ -110,10 +113,15 @@ def _config_of_resumed(early: argparse.Namespace) -> TrainingConfig:
         stages=early.stages,
     )
     names = CheckpointNames(*env.first_stage, is_multi=env.has_several_stages)
-    path = names.to_resume(early.resume, early.save_dir or fallback.save_dir, early.run_name)
-    config = from_json(TrainingConfig, json.dumps(load_checkpoint(path).metadata["config"]))
+    wanted = wanted_by(early.resume, names, early.save_dir or defaults.run.save_dir, early.run_name)
+    choice = choose(wanted, RunDir(wanted.folder).run_id)
+    try:
+        config = from_json(TrainingConfig, json.dumps(choice.checkpoint.metadata["config"]))
+    except (ConfigError, KeyError) as error:
+        raise CheckpointError(f"{choice.path} has settings that this version does not know: {error}") from error
     return dataclasses.replace(
         config,
         budget=dataclasses.replace(config.budget, max_steps=None, max_seconds=None),
-        run=dataclasses.replace(config.run, resume=None, fresh=False),
+        run=dataclasses.replace(config.run, resume=None, fresh=False, save_dir=defaults.run.save_dir),
+        cache=defaults.cache,
     )

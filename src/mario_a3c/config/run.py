@@ -61,11 +61,15 @@ class RunConfig:
     save_dir: Path = option(Path("trained_models"), "folder of all runs")
     run_name: str | None = option(None, "folder of this run below it; by default made from time and stage")
     resume: str | None = option(
-        None, "go on from a checkpoint: its file, or latest: of --run-name, else of the newest run of this stage"
+        None,
+        "go on from a checkpoint: its file; its run's folder; latest: of --run-name, else of the newest run of this "
+        "stage; auto: of any run below --save-dir with the settings of this one",
     )
     fresh: bool = option(False, "begin anew in a folder that holds a run; the old one is moved aside")
     save_interval: float = option(120.0, "seconds between checkpoints; one more is written at the end")
-    keep_checkpoints: int = option(3, "numbered checkpoints kept; older ones are removed")
+    keep_checkpoints: int = option(
+        3, "numbered checkpoints kept, and the one with the best clear rate; older ones are removed"
+    )
     auto_mem: bool = option(False, "where memory does not suffice, try something smaller and say what (or AUTO_MEM=1)")
     log_interval: float = option(5.0, "seconds between progress lines")
 

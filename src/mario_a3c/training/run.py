@@ -2,29 +2,28 @@
 
 import json
 import logging
-import platform
+import secrets
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from mario_a3c import __version__
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.checkpoint.names import CheckpointNames
-from mario_a3c.checkpoint.store import Checkpoint, load_checkpoint
 from mario_a3c.config import TrainingConfig
 from mario_a3c.config.json_file import to_json
 from mario_a3c.durable_file import write_durably
 from mario_a3c.envs.mario_batch import MarioBatch
-from mario_a3c.errors import ConfigError
-from mario_a3c.run_dir import RunDir, default_run_name
+from mario_a3c.errors import StorageError
+from mario_a3c.run_dir import RunDir
 from mario_a3c.training.build import Training, build_training
 from mario_a3c.training.fitting import fit_memory, is_wanted
+from mario_a3c.training.global_random import seed_global_generators
+from mario_a3c.training.identity import config_digest, versions
 from mario_a3c.training.report import ReportProgress, duration
+from mario_a3c.training.resuming import choose_checkpoint, open_run, restore
 from mario_a3c.training.snapshots import SaveCheckpoints
 from mario_a3c.training.starts import ReportStarts
 from mario_a3c.training.stopping import StopReason, StopRequest
@@ -54,14 +53,17 @@ def run_training(config: TrainingConfig, *, stop: StopRequest | None = None) -> 
     stop = stop or StopRequest()
     cache = CacheDir.open(config.cache)
     names = names_of(config)
-    resumed, run_dir = open_run(config, names)
+    beginning = open_run(config, names)
+    run_dir = beginning.run_dir
     with run_dir.locked(), stop.on_signals():
-        if is_wanted(config):
+        choice = choose_checkpoint(beginning, config)
+        if is_wanted(config) and choice is None:
             config = fit_memory(config, lambda smaller: attempt_update(smaller, cache))
+        seed_global_generators(config.vector_env.seed)
         training = build_training(config, cache, stop, failure_dir=run_dir.path)
         try:
-            if resumed is not None:
-                resume(training, resumed)
+            if choice is not None:
+                restore(training, choice, run_dir)
             with open_telemetry(config, training, run_dir) as telemetry:
                 return train(config, training, run_dir, names, telemetry)
         finally:
@@ -82,38 +84,6 @@ def names_of(config: TrainingConfig) -> CheckpointNames:
     return CheckpointNames(*env.first_stage, is_multi=env.has_several_stages)
 
 
-def open_run(config: TrainingConfig, names: CheckpointNames) -> tuple[Path | None, RunDir]:
-    """The checkpoint to go on from, if any, and the run's folder. A run is never silently continued or begun anew."""
-    run, env = config.run, config.vector_env.env
-    resumed: Path | None = None
-    if run.resume is not None:
-        path = names.to_resume(run.resume, run.save_dir, run.run_name)
-        if RunDir(path.parent).record.exists():
-            return path, RunDir(path.parent)
-        resumed = path  # a file on its own: what follows is a run of its own
-    name = run.run_name or default_run_name(datetime.now(), *env.first_stage)  # noqa: DTZ005 -- of the user's wall
-    run_dir = RunDir.open(run.save_dir, name)
-    if run_dir.record.exists():
-        if not run.fresh:
-            raise ConfigError(
-                f"{run_dir.path} holds a run already; go on with --resume latest --run-name {name}, choose another "
-                "--run-name, or begin anew with --fresh, which moves the old one aside"
-            )
-        with run_dir.locked():
-            aside = run_dir.path.with_name(f"{name}.{datetime.now():%Y%m%d-%H%M%S}")  # noqa: DTZ005
-            run_dir.path.rename(aside)
-        LOG.info("the run that was in %s is in %s now", run_dir.path, aside)
-        run_dir = RunDir.open(run.save_dir, name)
-    return resumed, run_dir
-
-
-def resume(training: Training, path: Path) -> Checkpoint:
-    checkpoint = load_checkpoint(path)
-    training.trainer.parts.restore(checkpoint.state)
-    LOG.info("goes on from update %s, %s", f"{checkpoint.metadata['update']:,}", path)
-    return checkpoint
-
-
 def train(
     config: TrainingConfig, training: Training, run_dir: RunDir, names: CheckpointNames, telemetry: Telemetry
 ) -> TrainingResult:
@@ -129,12 +99,18 @@ def train(
     telemetry.begin()
     report = ReportProgress(trainer, config.run.log_interval, is_silent=telemetry.has_panel)
     trainer.tasks = [telemetry, report, ReportStarts(trainer.parts.starts), saving]
-    reason = trainer.run()
-    if reason is StopReason.SIGNAL:
-        LOG.warning("interrupted")
-        telemetry.interrupted()
-    report.report()
-    saving.save()
+    with closing(saving):
+        try:
+            reason = trainer.run()
+        except Exception as error:
+            saving.save_last_complete()
+            record_failure(run_dir, metadata, error)
+            raise
+        if reason is StopReason.SIGNAL:
+            LOG.warning("interrupted")
+            telemetry.interrupted()
+        report.report()
+        saving.save()
     latest = names.latest(run_dir.path)
     result = TrainingResult(
         reason=reason,
@@ -162,22 +138,31 @@ def describe(config: TrainingConfig, training: Training, run_dir: RunDir) -> dic
     game: dict[str, Any] = {}
     if isinstance(envs, MarioBatch):
         game = {"rom": envs.rom.title, "rom_sha1": envs.rom.cartridge.sha1, "actions": list(envs.action_names)}
+    plain = json.loads(to_json(effective))
     return {
         "run": run_dir.path.name,
-        "version": __version__,
-        "torch": torch.__version__,
-        "python": platform.python_version(),
+        "run_id": run_dir.run_id or secrets.token_hex(8),
+        **versions(),
         "device": training.execution.device,
         "precision": training.execution.precision,
         "num_actions": envs.num_actions,
         **game,
-        "config": json.loads(to_json(effective)),
+        "config_sha256": config_digest(plain),
+        "config": plain,
     }
 
 
 def write_record(run_dir: RunDir, metadata: Mapping[str, Any], **more: Any) -> None:
     record = {**metadata, **more, "written_at": time.time()}
     write_durably(run_dir.record, (json.dumps(record, indent=2) + "\n").encode())
+
+
+def record_failure(run_dir: RunDir, metadata: Mapping[str, Any], error: Exception) -> None:
+    """A disk that fails here, too, must not hide what went wrong."""
+    try:
+        write_record(run_dir, metadata, status="failed", reason=repr(error))
+    except StorageError as another:
+        LOG.warning("%s", another)
 
 
 def announce(config: TrainingConfig, training: Training, run_dir: RunDir) -> None:

@@ -15,6 +15,7 @@ from mario_a3c.learning.learner import Learner
 from mario_a3c.learning.replayed import update_with_replay
 from mario_a3c.learning.stats import UpdateStats
 from mario_a3c.stateful import State, Stateful, gather_state, restore_state
+from mario_a3c.training.global_random import GlobalRandom
 from mario_a3c.training.progress import Progress
 from mario_a3c.training.stopping import StopReason, StopRequest, UpdateAbandoned
 from mario_a3c.training.timing import Timing
@@ -66,6 +67,7 @@ class Parts:
             "learner": self.learner,
             "progress": self.progress,
             "adaptive": self.adaptive,
+            "random": GlobalRandom(),
         }
         optional: dict[str, Stateful | None] = {"replay": self.replay, "starts": self.starts}
         return parts | {name: part for name, part in optional.items() if part is not None}
@@ -82,6 +84,7 @@ class Trainer:
         """What was learned from, until the next one is collected."""
         self.last_update_seconds = 0.0
         self._before_update: State | None = None
+        self._before_learning: State | None = None
         self._deadline = float("inf")
 
     def run(self) -> StopReason:
@@ -104,11 +107,23 @@ class Trainer:
         with parts.timing.collecting():
             rollout = parts.collector.next_rollout()
         with parts.timing.learning():
+            self._before_learning = parts.learner.state() if self._before_update is None else None
             stats = update_with_replay(parts.learner, rollout, parts.replay)
         parts.collector.publish(parts.learner.weights())
         update_seconds = time.perf_counter() - started
         self.record(rollout, stats, update_seconds)
+        self._before_learning = None
         self._keep_state(update_seconds)
+
+    def last_complete_state(self) -> State:
+        """For when something went wrong, perhaps in the middle of an update: never weights that are half updated.
+
+        What was played since is given up where the state before it was kept, and is simply not learned from elsewhere.
+        """
+        if self._before_update is not None:
+            return self._before_update
+        state = dict(self.parts.state())
+        return state if self._before_learning is None else {**state, "learner": self._before_learning}
 
     def record(self, rollout: Rollout, stats: UpdateStats, update_seconds: float) -> None:
         progress = self.parts.progress

@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from mario_a3c.checkpoint.names import CheckpointNames
-from mario_a3c.checkpoint.store import link_to, load_checkpoint, save_checkpoint
+from mario_a3c.checkpoint.store import load_checkpoint, save_checkpoint
+from mario_a3c.durable_file import link_to
 from mario_a3c.envs.env_batch import EPISODE_DTYPE
 from mario_a3c.errors import CheckpointError
 
@@ -99,20 +100,3 @@ def test_names_are_the_documented_ones(tmp_path: Path) -> None:
     CheckpointNames(1, 1, is_multi=True).numbered(tmp_path, 5).touch()
     NAMES.latest(tmp_path).touch()
     assert [path.name[-10:-3] for path in NAMES.all_numbered(tmp_path)] == ["0000003", "0000020", "0000100"]
-
-
-def test_resuming_means_one_file_or_says_what_there_is(tmp_path: Path) -> None:
-    run = tmp_path / "first"
-    run.mkdir()
-    with pytest.raises(CheckpointError, match="has no runs"):
-        NAMES.to_resume("latest", tmp_path, None)
-    real = NAMES.numbered(run, 3)
-    real.touch()
-    link_to(NAMES.latest(run), real)
-    link_to(NAMES.latest(tmp_path), NAMES.latest(run))
-    assert NAMES.to_resume("latest", tmp_path, None) == real.resolve()
-    assert NAMES.to_resume("latest", tmp_path, "first") == real.resolve()
-    assert CheckpointNames(8, 4, is_multi=True).to_resume("latest", tmp_path, "first") == real.resolve()
-    assert NAMES.to_resume(str(real), tmp_path, None) == real.resolve()
-    with pytest.raises(CheckpointError, match="first"):
-        NAMES.to_resume("latest", tmp_path, "second")

@@ -175,7 +175,7 @@ def test_a_run_is_never_silently_continued_or_begun_anew(tmp_path: Path) -> None
     assert all((path / "run.json").exists() for path in runs)
     with RunDir(tmp_path / "runs" / "corridor").locked(), pytest.raises(SetupError, match="is locked by pid"):
         run_training(resumed(config, total_updates=2))
-    with pytest.raises(CheckpointError, match="there is no"):
+    with pytest.raises(CheckpointError, match="has no runs"):
         run_training(resumed(corridor_config(tmp_path / "elsewhere")))
 
 
