@@ -7,8 +7,8 @@ tensors.
 """
 
 import hashlib
+import io
 import os
-import pickletools
 import re
 import struct
 import zipfile
@@ -168,57 +168,69 @@ def _check_recipe(recipe: bytes, storages: Mapping[str, int]) -> None:
     """Follows the pickle with inert values: only dicts, texts, numbers, and tensors that lie within their storage."""
     try:
         result = _follow(recipe, storages)
-    except (ValueError, TypeError, IndexError, KeyError, AttributeError, UnicodeDecodeError, OverflowError) as error:
+    except (ValueError, TypeError, IndexError, KeyError, AttributeError, OverflowError, struct.error) as error:
         raise DamagedError(f"the description of its tensors is broken: {error}") from error
     if not isinstance(result, dict):
         raise DamagedError("it holds something other than named tensors")
 
 
 _MARK = object()
-_PLAIN = {"BINUNICODE", "BININT", "BININT1", "BININT2", "LONG1", "BINFLOAT"}
-_CONSTANTS: dict[str, Any] = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
+_CONSTANTS: dict[bytes, Any] = {b"N": None, b"\x88": True, b"\x89": False, b")": ()}
+_NUMBERS = {b"K": struct.Struct("<B"), b"M": struct.Struct("<H"), b"J": struct.Struct("<i")}
+_KEEP, _RECALL = {b"q": 1, b"r": 4}, {b"h": 1, b"j": 4}  # with so many bytes for the place
+_TUPLES = {b"\x85": 1, b"\x86": 2, b"\x87": 3}
+_OTHERS = b"\x80}(tcXQRsu.\x8a"  # protocol, dict, mark, tuple, global, text, storage, call, items, items, end, long
 
 
-def _follow(recipe: bytes, storages: Mapping[str, int]) -> Any:  # noqa: C901 -- a table of operations, each short
+def _follow(recipe: bytes, storages: Mapping[str, int]) -> Any:
     stack: list[Any] = []
-    memo: dict[Any, Any] = {}
-    argument: Any
-    for count, (operation, argument, _) in enumerate(pickletools.genops(recipe)):
-        name = operation.name
-        if count > _MOST_OPERATIONS:
-            raise DamagedError("the description of its tensors is longer than any checkpoint's")
-        if name in _PLAIN:
-            stack.append(argument)
-        elif name in _CONSTANTS:
-            stack.append(_CONSTANTS[name])
-        elif name in ("BINPUT", "LONG_BINPUT"):
-            memo[argument] = stack[-1]
-        elif name in ("BINGET", "LONG_BINGET"):
-            stack.append(memo[argument])
-        elif name == "MARK":
-            stack.append(_MARK)
-        elif name == "EMPTY_DICT":
-            stack.append({})
-        elif name == "TUPLE":
-            stack.append(tuple(_since_mark(stack)))
-        elif name in ("TUPLE1", "TUPLE2", "TUPLE3"):
-            size = int(name[-1])
-            stack[-size:] = [tuple(stack[-size:])]
-        elif name == "GLOBAL":
-            stack.append(_known_global(argument))
-        elif name == "BINPERSID":
-            stack.append(_storage(stack.pop(), storages))
-        elif name == "REDUCE":
-            arguments = stack.pop()
-            stack.append(_make(stack.pop(), arguments))
-        elif name in ("SETITEM", "SETITEMS"):
-            items = _since_mark(stack) if name == "SETITEMS" else [stack.pop(), stack.pop()][::-1]
-            _set_items(stack[-1], items)
-        elif name == "STOP":
+    memo: dict[int, Any] = {}
+    reader = io.BytesIO(recipe)
+    for _ in range(_MOST_OPERATIONS):
+        code = reader.read(1)
+        if code in _CONSTANTS:
+            stack.append(_CONSTANTS[code])
+        elif code in _NUMBERS:
+            stack.append(_NUMBERS[code].unpack(reader.read(_NUMBERS[code].size))[0])
+        elif code in _KEEP:
+            memo[int.from_bytes(reader.read(_KEEP[code]), "little")] = stack[-1]
+        elif code in _RECALL:
+            stack.append(memo[int.from_bytes(reader.read(_RECALL[code]), "little")])
+        elif code in _TUPLES:
+            stack[-_TUPLES[code] :] = [tuple(stack[-_TUPLES[code] :])]
+        elif not code or code not in _OTHERS:
+            raise DamagedError(f"it contains the operation {code!r}, which no checkpoint needs")
+        elif code == b".":
             return stack.pop()
-        elif name != "PROTO":
-            raise DamagedError(f"it contains the operation {name}, which no checkpoint needs")
-    raise DamagedError("the description of its tensors has no end")
+        else:
+            _do_other(code, reader, stack, storages)
+    raise DamagedError("the description of its tensors is longer than any checkpoint's")
+
+
+def _do_other(code: bytes, reader: IO[bytes], stack: list[Any], storages: Mapping[str, int]) -> None:
+    if code == b"\x80":
+        if reader.read(1) != b"\x02":
+            raise DamagedError("its description has a version that torch does not write")
+    elif code == b"}":
+        stack.append({})
+    elif code == b"(":
+        stack.append(_MARK)
+    elif code == b"t":
+        stack.append(tuple(_since_mark(stack)))
+    elif code == b"X":
+        stack.append(reader.read(int.from_bytes(reader.read(4), "little")).decode())
+    elif code == b"\x8a":
+        stack.append(int.from_bytes(reader.read(reader.read(1)[0]), "little", signed=True))
+    elif code == b"c":
+        stack.append(_known_global(b" ".join(reader.readline().rstrip(b"\n") for _ in range(2)).decode()))
+    elif code == b"Q":
+        stack.append(_storage(stack.pop(), storages))
+    elif code == b"R":
+        arguments = stack.pop()
+        stack.append(_make(stack.pop(), arguments))
+    else:
+        items = _since_mark(stack) if code == b"u" else [stack.pop(), stack.pop()][::-1]
+        _set_items(stack[-1], items)
 
 
 def _since_mark(stack: list[Any]) -> list[Any]:

@@ -1,5 +1,7 @@
 """Which checkpoints are kept: the last ones, the best, and whatever a link leads to."""
 
+import contextlib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,8 +18,9 @@ def superfluous(folder: Path, names: CheckpointNames, num_kept: int) -> list[Pat
 def remove(paths: Sequence[Path]) -> None:
     """With their `.json`, which goes first: one without its checkpoint would speak of nothing."""
     for path in paths:
-        sidecar_of(path).unlink(missing_ok=True)
-        path.unlink(missing_ok=True)
+        for each in (sidecar_of(path), path):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(each)
 
 
 def runs_names(folder: Path) -> CheckpointNames | None:

@@ -8,7 +8,7 @@ import random
 import struct
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +122,9 @@ def test_the_attacks_are_real(tmp_path: Path) -> None:
 # Lies in headers
 
 
-def with_recipe(recipe: bytes, *, storages: dict[str, bytes] | None = None, **more: bytes) -> bytes:
+def with_recipe(
+    recipe: bytes, *, storages: Mapping[str, bytes] | None = None, more: Mapping[str, bytes] | None = None
+) -> bytes:
     """An archive like torch's, with a description of our own; sealed, so that only its contents can betray it."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
@@ -131,7 +133,7 @@ def with_recipe(recipe: bytes, *, storages: dict[str, bytes] | None = None, **mo
         archive.writestr("archive/version", b"3\n")
         for key, content in (storages or {}).items():
             archive.writestr(f"archive/data/{key}", content)
-        for name, content in more.items():
+        for name, content in (more or {}).items():
             archive.writestr(name, content)
     return seal(buffer.getvalue())
 
@@ -166,8 +168,8 @@ def lies() -> dict[str, Callable[[], bytes]]:
         "too many entries": lambda: with_recipe(
             recipe_of(plain()), storages={str(index): b"" for index in range(10_000)}
         ),
-        "an entry that goes somewhere": lambda: with_recipe(recipe_of(plain()), **{"../../up": b"x"}),
-        "two roots": lambda: with_recipe(recipe_of(plain()), **{"other/version": b"3"}),
+        "an entry that goes somewhere": lambda: with_recipe(recipe_of(plain()), more={"../../up": b"x"}),
+        "two roots": lambda: with_recipe(recipe_of(plain()), more={"other/version": b"3"}),
         "a description without end": lambda: with_recipe(b"\x80\x02" + b"}0" * 300_000),
         "a description of 10^5 dicts": lambda: with_recipe(b"\x80\x02" + b"}q\x00" * 100_000 + b"."),
         "a description that is cut": lambda: with_recipe(recipe_of(plain(a=one))[:-5], storages={"0": bytes(16)}),
@@ -184,7 +186,7 @@ def lies() -> dict[str, Callable[[], bytes]]:
         "an array of objects": lambda: texts(tree='{"a": {"$array": "b", "dtype": "|O", "shape": [1]}}'),
         "a newer format": lambda: texts(found=FORMAT + 1),
         "a format that is a text": lambda: texts(found="2"),
-        "an archive in an archive": lambda: with_recipe(recipe_of(plain()), storages={"0": GOOD}, x=GOOD),
+        "an archive in an archive": lambda: with_recipe(recipe_of(plain()), storages={"0": GOOD}, more={"x": GOOD}),
         "packed entries": packed_archive,
         "a directory at the end of the world": lambda: GOOD[:-103] + b"PK\5\6" + b"\xff" * 18 + GOOD[-81:],
         "a seal on nothing": lambda: GOOD[-81:],
@@ -217,7 +219,7 @@ def test_the_lies_are_told_about_files_that_would_be_good(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_twenty_thousand_mutations_neither_crash_nor_pass(tmp_path: Path) -> None:
+def test_five_thousand_mutations_neither_crash_nor_pass(tmp_path: Path) -> None:
     """Sealed after the change, so that the digest is right and the contents are wrong."""
     choices = random.Random(1)
     with zipfile.ZipFile(io.BytesIO(GOOD)) as archive:
@@ -225,7 +227,7 @@ def test_twenty_thousand_mutations_neither_crash_nor_pass(tmp_path: Path) -> Non
         storages = {name.rpartition("/")[2]: archive.read(name) for name in archive.namelist() if "/data/" in name}
     path = tmp_path / "mutated.pt"
     num_read = 0
-    for _ in range(20_000):
+    for _ in range(5_000):
         changed = bytearray(recipe)
         for _ in range(choices.randint(1, 4)):
             changed[choices.randrange(len(changed))] = choices.randrange(256)
@@ -235,4 +237,4 @@ def test_twenty_thousand_mutations_neither_crash_nor_pass(tmp_path: Path) -> Non
             num_read += 1
         except CheckpointError:
             pass
-    assert num_read < 20_000 * 0.8  # most of the recipe is texts, in which any letter is as good as another
+    assert num_read < 5_000 * 0.8  # most of the recipe is texts, in which any letter is as good as another

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,25 +23,7 @@ from mario_a3c.checkpoint.store import load_checkpoint
 from mario_a3c.errors import NumericsError, StorageError
 from mario_a3c.training.snapshots import SaveCheckpoints, save_model_snapshot
 from tests.support.checkpoints import NAMES, is_of_update, small_metadata, small_state
-
-
-class FakeTrainer:
-    """Makes an update whenever it is told to."""
-
-    def __init__(self, num_values: int = 64) -> None:
-        self.num_values = num_values
-        self.progress = SimpleNamespace(
-            num_updates=0, num_steps=0, num_episodes=0, clear_rate=0.0, window_size=200, is_window_full=True
-        )
-        self.parts = SimpleNamespace(progress=self.progress, state=self.state)
-        self.last_complete_state = self.state
-
-    def state(self) -> dict[str, Any]:
-        return small_state(self.progress.num_updates, self.num_values)
-
-    def make_update(self, clear_rate: float = 0.0) -> None:
-        self.progress.num_updates += 1
-        self.progress.clear_rate = clear_rate
+from tests.support.saving_trainer import SavingTrainer
 
 
 @pytest.fixture
@@ -79,7 +60,7 @@ def test_training_goes_on_while_a_slow_disk_writes(folder: Path, monkeypatch: py
         real(handle)
 
     monkeypatch.setattr(os, "fsync", slow)
-    trainer = FakeTrainer()
+    trainer = SavingTrainer()
     with closing(saving_of(trainer, folder)) as saving:
         trainer.make_update()
         saving.run_if_due()
@@ -105,7 +86,7 @@ def test_the_loop_stalls_no_longer_than_two_copies_of_the_state(folder: Path, mo
         time.sleep(0.05)
         return real(handle, content)
 
-    trainer = FakeTrainer(num_values=5_000_000)
+    trainer = SavingTrainer(num_values=5_000_000)
     copies, stalls = [], []
     for _ in range(5):
         started = time.perf_counter()
@@ -125,7 +106,7 @@ def test_the_loop_stalls_no_longer_than_two_copies_of_the_state(folder: Path, mo
 
 
 def test_the_last_ones_and_the_best_are_kept(folder: Path) -> None:
-    trainer = FakeTrainer()
+    trainer = SavingTrainer()
     rates = [0.0, 0.4, 0.9, 0.5, 0.9, 0.8, 0.1, 0.2]
     with closing(saving_of(trainer, folder, num_kept=2)) as saving:
         for rate in rates:
@@ -145,7 +126,7 @@ def test_the_last_ones_and_the_best_are_kept(folder: Path) -> None:
 
 
 def test_nothing_is_saved_twice(folder: Path) -> None:
-    trainer = FakeTrainer()
+    trainer = SavingTrainer()
     with closing(saving_of(trainer, folder)) as saving:
         assert saving.save() is None
         trainer.make_update()
@@ -157,7 +138,7 @@ def test_nothing_is_saved_twice(folder: Path) -> None:
 
 
 def test_weights_that_are_not_finite_are_never_saved(folder: Path) -> None:
-    trainer = FakeTrainer()
+    trainer = SavingTrainer()
     with closing(saving_of(trainer, folder)) as saving:
         trainer.make_update()
         saving.save()
@@ -203,7 +184,7 @@ def test_a_fault_anywhere_is_no_saved_checkpoint_and_leaves_the_last_good_one(
     folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
     operation: str, number: int, at: int,
 ) -> None:  # fmt: skip
-    trainer = FakeTrainer()
+    trainer = SavingTrainer()
     with closing(saving_of(trainer, folder)) as saving:
         trainer.make_update()
         saving.save()
@@ -224,7 +205,7 @@ def test_a_fault_anywhere_is_no_saved_checkpoint_and_leaves_the_last_good_one(
     assert choose(Wanted(folder), "this").update == 3
 
 
-def try_three_times(trainer: FakeTrainer, saving: SaveCheckpoints) -> None:
+def try_three_times(trainer: SavingTrainer, saving: SaveCheckpoints) -> None:
     for _ in range(10_000):
         trainer.make_update()
         saving.run_if_due()
@@ -234,7 +215,7 @@ def try_three_times(trainer: FakeTrainer, saving: SaveCheckpoints) -> None:
 def test_the_third_failure_in_a_row_ends_the_run(
     folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    trainer = FakeTrainer()
+    trainer = SavingTrainer()
     with closing(saving_of(trainer, folder)) as saving:
         trainer.make_update()
         saving.save()
@@ -252,7 +233,7 @@ def test_the_third_failure_in_a_row_ends_the_run(
 
 
 def test_a_disk_that_recovers_is_forgiven(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trainer = FakeTrainer()
+    trainer = SavingTrainer()
     with closing(saving_of(trainer, folder)) as saving:
         for _ in range(3):
             with failing(monkeypatch, "write", errno.ENOSPC):
@@ -269,7 +250,7 @@ def test_a_disk_that_recovers_is_forgiven(folder: Path, monkeypatch: pytest.Monk
 
 
 def test_a_folder_that_is_gone_is_not_made_again(folder: Path) -> None:
-    trainer = FakeTrainer()
+    trainer = SavingTrainer()
     with closing(saving_of(trainer, folder)) as saving:
         trainer.make_update()
         shutil.rmtree(folder)
@@ -280,7 +261,7 @@ def test_a_folder_that_is_gone_is_not_made_again(folder: Path) -> None:
 
 def test_a_file_size_limit_is_a_full_disk(folder: Path) -> None:
     """Of the operating system itself, in the middle of a write."""
-    trainer = FakeTrainer(num_values=500_000)
+    trainer = SavingTrainer(num_values=500_000)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     with closing(saving_of(trainer, folder)) as saving:
         trainer.make_update()
