@@ -17,7 +17,7 @@ from mario_a3c.envs.config import MarioEnvConfig, MarioVectorEnvConfig
 from mario_a3c.envs.env_batch import EnvBatch
 from mario_a3c.learning.config import LearnerConfig
 from mario_a3c.metrics.config import MetricsConfig
-from mario_a3c.models.config import ExecutionConfig
+from mario_a3c.models.config import ExecutionConfig, RecurrentType
 from mario_a3c.models.execution import Execution
 from mario_a3c.training import build
 from tests.support.small_networks import make_network
@@ -45,7 +45,9 @@ def resumed(config: TrainingConfig, **budget: Any) -> TrainingConfig:
     )
 
 
-def play_the_corridor(monkeypatch: pytest.MonkeyPatch) -> None:
+def play_the_corridor(
+    monkeypatch: pytest.MonkeyPatch, *, recurrent_type: RecurrentType = "gru", noisy_linear: bool = False
+) -> None:
     """From now on runs are about the corridor, with a network that costs little."""
 
     def make_envs(config: TrainingConfig, _: Any) -> list[EnvBatch]:
@@ -54,8 +56,9 @@ def play_the_corridor(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def make_model(config: TrainingConfig, _: Any, execution: Execution, envs: Any) -> Any:
         return make_network(
-            envs.num_actions, seed=config.vector_env.seed, frame_stack=2, recurrent_type="gru", execution=execution
-        )
+            envs.num_actions, seed=config.vector_env.seed, frame_stack=2, recurrent_type=recurrent_type,
+            noisy_linear=noisy_linear, execution=execution,
+        )  # fmt: skip
 
     monkeypatch.setattr(build, "make_envs", make_envs)
     monkeypatch.setattr(build, "make_model", make_model)

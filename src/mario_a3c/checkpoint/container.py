@@ -209,8 +209,7 @@ def _follow(recipe: bytes, storages: Mapping[str, int]) -> Any:
 
 def _do_other(code: bytes, reader: IO[bytes], stack: list[Any], storages: Mapping[str, int]) -> None:
     if code == b"\x80":
-        if reader.read(1) != b"\x02":
-            raise DamagedError("its description has a version that torch does not write")
+        _expect_protocol_2(reader.read(1))
     elif code == b"}":
         stack.append({})
     elif code == b"(":
@@ -231,6 +230,11 @@ def _do_other(code: bytes, reader: IO[bytes], stack: list[Any], storages: Mappin
     else:
         items = _since_mark(stack) if code == b"u" else [stack.pop(), stack.pop()][::-1]
         _set_items(stack[-1], items)
+
+
+def _expect_protocol_2(version: bytes) -> None:
+    if version != b"\x02":
+        raise DamagedError("its description has a version that torch does not write")
 
 
 def _since_mark(stack: list[Any]) -> list[Any]:

@@ -17,7 +17,7 @@ class GlobalRandom:
         devices = torch.cuda.get_rng_state_all() if _is_gpu_in_use() else []
         return {
             "python": {"version": version, "words": np.array(words, np.uint64), "spare": spare},
-            "numpy": {"name": name, "keys": keys, "position": position, "has_gauss": has_gauss, "gauss": gauss},
+            "numpy": {"name": name, "keys": keys, "position": position, "has_gauss": bool(has_gauss), "gauss": gauss},
             "torch": torch.get_rng_state(),
             "cuda": {str(index): state for index, state in enumerate(devices)},
         }
@@ -29,7 +29,7 @@ class GlobalRandom:
         saved = state["python"]
         random.setstate((saved["version"], tuple(int(word) for word in saved["words"]), saved["spare"]))
         saved = state["numpy"]
-        np.random.set_state((saved["name"], saved["keys"], saved["position"], saved["has_gauss"], saved["gauss"]))
+        np.random.set_state((saved["name"], saved["keys"], saved["position"], int(saved["has_gauss"]), saved["gauss"]))
         torch.set_rng_state(state["torch"])
         for index, device_state in state["cuda"].items():
             if _is_gpu_in_use() and int(index) < torch.cuda.device_count():
