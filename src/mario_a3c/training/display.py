@@ -30,7 +30,7 @@ class RunDisplay:
     def __init__(self, config: TrainingConfig, training: Training, run_dir: RunDir) -> None:
         env, execution = config.vector_env.env, training.execution
         self._trainer = training.trainer
-        stages = f"{env.world}-{env.stage}" + (" and others" if env.stage_span > 1 or env.random_stage else "")
+        stages = "{}-{}".format(*env.first_stage) + (" and others" if env.has_several_stages else "")
         self._title = f"mario · {stages} · {run_dir.path.name}"
         self._subtitle = f"{execution.device}, {execution.precision}"
         self._num_actions = training.envs[0].num_actions

@@ -166,7 +166,7 @@ def _reason_against(record: Mapping[str, Any], config: TrainingConfig) -> str | 
 
 def _new_folder(config: TrainingConfig) -> RunDir:
     env, run = config.vector_env.env, config.run
-    name = run.run_name or default_run_name(datetime.now(), env.world, env.stage)  # noqa: DTZ005 -- of the user's wall
+    name = run.run_name or default_run_name(datetime.now(), *env.first_stage)  # noqa: DTZ005 -- of the user's wall
     run_dir = RunDir.open(run.save_dir, name)
     if run_dir.record.exists():
         if not run.fresh:
