@@ -21,6 +21,11 @@ def make_keys(seed: int, purpose: str, streams: Tensor) -> Tensor:
     return mix(run.to(streams.device) + streams.to(torch.int64) * _STREAM)
 
 
+def rewound(keys: Tensor, counter: Tensor) -> Tensor:
+    """Keys that give at `counter` what these give at 0, and so on from there."""
+    return keys - counter * _GOLDEN
+
+
 def random_bits(keys: Tensor, counters: Tensor | int) -> Tensor:
     """64 bits for each key and counter. int64 [...]"""
     offset = _wrap(counters * _GOLDEN) if isinstance(counters, int) else counters * _GOLDEN

@@ -12,7 +12,7 @@ from mario_a3c.acting.policy import NOT_SCRIPTED, Choice, Decision, decide
 from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.execution import Execution, copy_weights
 from mario_a3c.models.memories import State, gather_envs
-from mario_a3c.random_numbers import make_keys, normal
+from mario_a3c.random_numbers import make_keys, normal, rewound
 from mario_a3c.stateful import State as SavedState
 from mario_a3c.stateful import check_fit
 
@@ -49,6 +49,7 @@ class Actor:
         self.observations = torch.zeros(shape, dtype=torch.uint8, device=self.device)
         self.weights_version = 0
         self._execution = execution
+        self._seed = seed
         self._keys = make_keys(seed, "act", streams.to(self.device))
         self._noise_keys = make_keys(seed, "noise", streams.to(self.device))
         self._counter = torch.zeros(1, dtype=torch.int64, device=self.device)
@@ -100,6 +101,12 @@ class Actor:
             output = self.model.step(observations[rows], going_on, gather_envs(memory, rows))
             values.append(output.value[: len(batch)])
         return torch.cat(values)
+
+    def begin_streams(self, lanes: Tensor, streams: Tensor) -> None:
+        """From the next decision on, these environments (indices [K]) draw from other streams [K], each from its first
+        number on: what happens to an episode then does not depend on when it begins, or on who was here before."""
+        keys = make_keys(self._seed, "act", streams.to(self.device))
+        self._keys[lanes.to(self.device)] = rewound(keys, self._counter * self.model.num_actions)
 
     def draw_noise(self) -> None:
         """New noise for networks that have any; once per rollout, so that the learner can compute with it."""

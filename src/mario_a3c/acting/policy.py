@@ -20,6 +20,7 @@ class Decision(NamedTuple):
     log_probs: Tensor  # [N]: of those actions, under what chose them
     values: Tensor  # [N]
     state: State  # the memory after it
+    log_policy: Tensor  # [N, A]: of all actions, before anything was chosen
 
 
 def decide(
@@ -48,6 +49,7 @@ def decide(
         log_probs=log_probs.masked_fill(is_scripted | (choice == "greedy"), 0.0),
         values=output.value,
         state=output.state,
+        log_policy=log_policy,
     )
 
 

@@ -58,6 +58,26 @@ def test_decisions_change_with_seed_and_step() -> None:
     assert steps.tolist() != [other.act(observations, no_starts()).actions.tolist() for _ in range(20)]
 
 
+def test_a_stream_begins_anew_wherever_and_whenever_it_is_begun() -> None:
+    model = make_network(5)
+    observations = random_observations(0)
+    fresh = Actor(model, CPU, torch.tensor([77] * NUM_ENVS), seed=3)
+    expected = [int(fresh.act(observations, no_starts()).actions[4]) for _ in range(8)]
+    used = Actor(model, CPU, torch.arange(NUM_ENVS), seed=3)
+    for _ in range(5):
+        used.act(observations, no_starts())
+    used.begin_streams(torch.tensor([4]), torch.tensor([77]))
+    assert [int(used.act(observations, no_starts()).actions[4]) for _ in range(8)] == expected
+    assert len(set(expected)) > 1
+
+
+def test_a_decision_says_what_it_was_drawn_from() -> None:
+    model = make_network(5)
+    decision = Actor(model, CPU, torch.arange(NUM_ENVS), seed=0).act(random_observations(0), no_starts())
+    torch.testing.assert_close(decision.log_policy.exp().sum(-1), torch.ones(NUM_ENVS))
+    assert torch.equal(decision.log_policy.gather(-1, decision.actions[:, None])[:, 0], decision.log_probs)
+
+
 def test_a_greedy_actor_takes_the_most_likely_action_and_is_certain_of_it() -> None:
     model = make_network(5)
     actor = Actor(model, CPU, torch.arange(NUM_ENVS), seed=0, choice="greedy")
