@@ -29,10 +29,11 @@ def test_a_wrong_flag_ends_with_2_and_no_traceback(repository: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_evaluation_says_that_it_does_not_exist_yet(repository: Path) -> None:
-    done = run(repository, "test.py")
-    assert done.returncode == 3
-    assert "cannot evaluate yet" in done.stderr
+def test_evaluation_without_a_checkpoint_says_what_to_do(repository: Path, tmp_path: Path) -> None:
+    command = [sys.executable, str(repository / "test.py")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 4
+    assert "trained_models holds no checkpoint; train first, or name one with --checkpoint" in done.stderr
 
 
 @pytest.mark.parametrize("script", SCRIPTS)

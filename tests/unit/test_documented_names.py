@@ -57,6 +57,8 @@ FLAGS = {
     ("train", "--quiet"): "LG-24",
     ("train", "-q"): "LG-24",
     ("train", "-v"): "LG-24",
+    ("eval", "--checkpoint"): "EV-01",
+    ("eval", "--episodes"): "EV-01",
     ("play", "--world"): "EN-19",
     ("play", "--stage"): "EN-19",
     ("doctor", "--recurrent-type"): "MO-08",

@@ -1,18 +1,217 @@
 """`mario eval` and `python test.py`."""
 
-from collections.abc import Sequence
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
+from mario_a3c.cache_dir import CacheConfig, CacheDir
+from mario_a3c.cli.explore import parse_stages
 from mario_a3c.config.command_line import parse_command
-from mario_a3c.errors import SetupError
+from mario_a3c.errors import ExitCode
+from mario_a3c.evaluation.config import EvaluationConfig
+from mario_a3c.native.config import EngineConfig, RomConfig
+from mario_a3c.options import option, section
+
+if TYPE_CHECKING:
+    from mario_a3c.evaluation.episodes import EpisodeResult, EpisodeSpec
+    from mario_a3c.evaluation.summary import Summary
+    from mario_a3c.native.rom import Rom
+    from mario_a3c.native.start_states import Stage
+    from mario_a3c.training.agent import Agent
+
+LOG = logging.getLogger("mario.eval")
+_SECONDS_BETWEEN_LINES = 5.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Arguments:
-    """Play episodes with a checkpoint and report how often the stage is cleared."""
+    """Play episodes with a checkpoint and say how each went, and how often the stage is cleared."""
+
+    checkpoint: Path | None = option(
+        None, "file of a checkpoint, or a run's folder; by default the latest of the newest run in trained_models"
+    )
+    stages: str | None = option(
+        None, "stages to play, like 1-1,8-4 or 1-1..2-4, or all; by default those it was trained on"
+    )
+    weights: Literal["auto", "averaged", "last"] = option(
+        "auto",
+        "which weights play: the last, or averaged ones; auto: averaged once they span a tenth of the run at most",
+    )
+    evaluation: EvaluationConfig = section(EvaluationConfig)
+    json: Path | None = option(None, "write the settings, every episode and the summaries to this file")
+    csv: Path | None = option(None, "write a table of the episodes to this file")
+    recordings: Path | None = option(None, "write every episode to this folder, for `mario replay`")
+    any_rom: bool = option(False, "play also on another cartridge than the agent was trained on")
+    device: str = option("best", "where the network computes: best, auto, cpu, cuda or cuda:N")
+    engine: EngineConfig = section(EngineConfig)
+    rom: RomConfig = section(RomConfig)
+    cache: CacheConfig = section(CacheConfig)
 
 
-def main(argv: Sequence[str]) -> NoReturn:
-    parse_command(Arguments, argv, prog="mario eval")
-    raise SetupError("this version cannot evaluate yet: there are no checkpoints to read (docs/ROADMAP.md)")
+def main(argv: Sequence[str]) -> int:
+    arguments = parse_command(Arguments, argv, prog="mario eval")
+    from mario_a3c.evaluation.files import expect_writable, write_csv, write_json
+    from mario_a3c.evaluation.summary import cleared_stages, summarize
+
+    for path in (arguments.json, arguments.csv, arguments.recordings and arguments.recordings / "x"):
+        if path is not None:
+            expect_writable(path)
+    evaluated = evaluate(arguments, CacheDir.open(arguments.cache))
+    if arguments.json is not None:
+        write_json(arguments.json, evaluated.results, evaluated.about)
+    if arguments.csv is not None:
+        write_csv(arguments.csv, evaluated.results)
+    summaries = summarize(evaluated.results)
+    print(*summary_lines(summaries, cleared_stages(summaries)), sep="\n")
+    return ExitCode.DONE
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """What was played, and everything that it depended on."""
+
+    agent: "Agent"
+    results: "list[EpisodeResult]"
+    about: dict[str, Any]
+
+
+def evaluate(arguments: Arguments, cache: CacheDir) -> Evaluated:
+    from mario_a3c.evaluation.arena import MarioArenas
+    from mario_a3c.evaluation.episodes import list_episodes
+    from mario_a3c.evaluation.players import NetworkPlayer
+    from mario_a3c.evaluation.runner import play_episodes
+    from mario_a3c.models.execution import choose_device
+    from mario_a3c.native.rom import locate_rom
+    from mario_a3c.training.agent import find_checkpoint, load_agent
+
+    path = find_checkpoint(arguments.checkpoint, Path("trained_models"))
+    agent = load_agent(path, arguments.weights)
+    env = agent.config.vector_env.env
+    rom = locate_rom(arguments.rom, cache, game=env.game, graphics=env.graphics)
+    if not arguments.any_rom:
+        agent.expect_rom(rom)
+    specs = list_episodes(
+        stages_of_evaluation(arguments, agent, rom), arguments.evaluation.modes, arguments.evaluation.episodes
+    )
+    device = choose_device(arguments.device)
+    LOG.info(
+        "%s, update %s, %s weights, on %s; %d episodes", path, f"{agent.update:,}", agent.weights, device, len(specs)
+    )
+    arenas = MarioArenas(env, arguments.rom, arguments.engine, cache)
+    lines = EpisodeLines(specs)
+    print(lines.head())
+    results = play_episodes(
+        NetworkPlayer(agent.model, device), arenas, specs,
+        seed=arguments.evaluation.seed, num_threads=arguments.evaluation.num_threads, on_episode=lines.show,
+    )  # fmt: skip
+    if arguments.recordings is not None:
+        export_recordings(results, agent, arguments, rom, cache)
+    return Evaluated(agent, results, about(path, agent, arguments, rom))
+
+
+def stages_of_evaluation(arguments: Arguments, agent: "Agent", rom: "Rom") -> "list[Stage]":
+    from mario_a3c.envs.mario_batch import stages_to_play
+
+    if arguments.stages is not None:
+        return parse_stages(arguments.stages, rom)
+    return stages_to_play(agent.config.vector_env.env, rom)
+
+
+def about(path: Path, agent: "Agent", arguments: Arguments, rom: "Rom") -> dict[str, Any]:
+    """What an evaluation depends on."""
+    from mario_a3c import __version__
+
+    return {
+        "checkpoint": str(path),
+        "run": agent.metadata.get("run"),
+        "update": agent.update,
+        "global_step": agent.metadata.get("global_step"),
+        "weights": agent.weights,
+        "seed": arguments.evaluation.seed,
+        "rom": rom.title,
+        "rom_sha1": rom.cartridge.sha1,
+        "actions": list(agent.actions),
+        "version": __version__,
+        "written_at": time.time(),
+    }
+
+
+def export_recordings(
+    results: "Sequence[EpisodeResult]", agent: "Agent", arguments: Arguments, rom: "Rom", cache: CacheDir
+) -> None:
+    from mario_a3c.evaluation.replays import record_episode
+    from mario_a3c.native.console import Console
+    from mario_a3c.native.start_states import start_states
+
+    assert arguments.recordings is not None
+    console = Console(rom.path, arguments.engine.engine, cache=cache, allow_unknown_rom=True)
+    starts = start_states(rom, cache)
+    made_by = f"mario eval, {agent.metadata.get('run')} at update {agent.update}"
+    for result in results:
+        recording = record_episode(result, agent.config.vector_env.env, console, starts[result.spec.stage], made_by)
+        recording.save(arguments.recordings / f"{result.spec.name}.json")
+    LOG.info("%d recordings are in %s; `mario replay` plays them", len(results), arguments.recordings)
+
+
+class EpisodeLines:
+    """One line for each episode, in order however they end, and now and then how far it is."""
+
+    def __init__(self, specs: "Sequence[EpisodeSpec]", write: Callable[[str], None] = print) -> None:
+        self._specs, self._write = specs, write
+        self._ended: dict[EpisodeSpec, EpisodeResult] = {}
+        self._num_shown = 0
+        self._lock = threading.Lock()
+        self._started = time.monotonic()
+        self._next_line = self._started + _SECONDS_BETWEEN_LINES
+
+    @staticmethod
+    def head() -> str:
+        return "stage  mode     episode  return  progress  steps  time left  flag  end"
+
+    def show(self, result: "EpisodeResult") -> None:
+        with self._lock:
+            self._ended[result.spec] = result
+            while self._num_shown < len(self._specs) and self._specs[self._num_shown] in self._ended:
+                self._write(episode_line(self._ended[self._specs[self._num_shown]]))
+                self._num_shown += 1
+            self._say_how_far()
+
+    def _say_how_far(self) -> None:
+        now, done, planned = time.monotonic(), len(self._ended), len(self._specs)
+        if now >= self._next_line and done < planned:
+            self._next_line = now + _SECONDS_BETWEEN_LINES
+            left = (now - self._started) / done * (planned - done)
+            LOG.info("%d of %d episodes, about %.0f s left", done, planned, left)
+
+
+def episode_line(result: "EpisodeResult") -> str:
+    spec, flag = result.spec, "yes" if result.is_clear else "no"
+    return (
+        f"{spec.stage!s:<6} {spec.mode:<8} {spec.number + 1:>7}  {result.total_reward:>6.2f}  "
+        f"{result.progress:>8,.0f}  {result.num_steps:>5}  {result.time_left:>9}  {flag:<4}  {result.end_reason}"
+    )
+
+
+def summary_lines(summaries: "Sequence[Summary]", cleared: dict[str, bool | None]) -> list[str]:
+    lines = ["", "stage  mode     cleared       rate  95 % interval   return  progress  steps  ends"]
+    for each in summaries:
+        interval = (
+            "one trajectory" if each.mode == "greedy" else f"{each.clear_rate_low:.0%} to {each.clear_rate_high:.0%}"
+        )
+        ends = ", ".join(f"{name} {count}" for name, count in each.end_reasons.items())
+        lines.append(
+            f"{each.stage:<6} {each.mode:<8} {each.num_clears:>3} of {each.num_episodes:<4} {each.clear_rate:>6.0%}  "
+            f"{interval:<14} {each.mean_return:>7.2f}  {each.mean_progress:>8,.0f}  {each.median_steps:>5.0f}  {ends}"
+        )
+    lines.append("")
+    for stage, is_cleared in cleared.items():
+        if is_cleared is None:
+            lines.append(f"{stage}: not judged; a stage is cleared when --mode all --episodes 100 gives 95 of 100 each")
+        else:
+            words = "each reach" if is_cleared else "do not all reach"
+            lines.append(f"{stage}: {'' if is_cleared else 'not '}cleared (sampled, noop and sticky {words} 95 of 100)")
+    return lines

@@ -28,7 +28,7 @@ class Command:
 COMMANDS = (
     Command("train", "train an agent; without any option, until it clears 1-1 reliably"),
     Command("status", "say whether a run lives, stalls or has ended, and how far it is"),
-    Command("eval", "evaluate a checkpoint (not built yet: says so)"),
+    Command("eval", "play episodes with a checkpoint: clear rates under four kinds of play"),
     Command("checkpoint", "list, inspect, check, remove or export what runs have saved"),
     Command("play", "play a stage with the keyboard, and record it"),
     Command("bench", "measure how fast the console and the environments are, beside others"),

@@ -1,0 +1,1 @@
+"""Episodes to results: what an agent really can do, in numbers and in pictures."""

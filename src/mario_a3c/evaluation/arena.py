@@ -1,0 +1,109 @@
+"""Where episodes are played: a group of environments, one for each lane."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from mario_a3c.cache_dir import CacheDir
+from mario_a3c.envs.config import AugmentationConfig, MarioEnvConfig, MarioVectorEnvConfig
+from mario_a3c.envs.env_batch import Bools, Pixels
+from mario_a3c.envs.mario_batch import MarioBatch
+from mario_a3c.evaluation.config import NOOP_FRAMES, STICKY_PROBABILITY, Mode
+from mario_a3c.native.config import EngineConfig, RomConfig
+from mario_a3c.native.start_states import Stage
+
+
+class Arena(Protocol):
+    """Environments of one mode. After a step `ended` says where an episode ended; its records are in the final rows."""
+
+    observations: Pixels  # [N, C, H, W]
+    ended: Bools  # [N]
+    final_episodes: npt.NDArray[Any]
+    final_games: npt.NDArray[Any]
+
+    @property
+    def num_frames(self) -> npt.NDArray[np.uint32]:
+        """[N]: of the episodes so far."""
+        ...
+
+    def begin(self, lanes: npt.NDArray[np.int64], seeds: npt.NDArray[np.uint64], stages: Sequence[Stage]) -> None: ...
+
+    def step(self, actions: npt.NDArray[np.int64]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+MakeArena = Callable[[Mode, int], Arena]
+"""For a mode and a number of lanes."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarioArenas:
+    """Makes arenas of the game."""
+
+    env: MarioEnvConfig
+    rom: RomConfig
+    engine: EngineConfig
+    cache: CacheDir
+
+    def __call__(self, mode: Mode, num_lanes: int) -> Arena:
+        config = MarioVectorEnvConfig(num_envs=num_lanes, num_threads=1, env=env_of_mode(self.env, mode))
+        return MarioArena(
+            MarioBatch(config, rom=self.rom, engine=self.engine, cache=self.cache, autoreset=False, max_starts=1)
+        )
+
+
+def env_of_mode(env: MarioEnvConfig, mode: Mode) -> MarioEnvConfig:
+    """The environment that an agent was trained in, from a stage's start to its flag, with only a mode's own noise.
+
+    Progress is measured by position, in pixels, whatever was learned from: it is the same for every agent.
+    """
+    return replace(
+        env,
+        world=1,
+        stage=1,
+        stage_span=1,
+        random_stage=False,
+        one_life=True,
+        one_stage=True,
+        progress="position",
+        float_observations=False,
+        noop_max=NOOP_FRAMES if mode == "noop" else 0,
+        sticky=STICKY_PROBABILITY if mode == "sticky" else 0.0,
+        augmentation=AugmentationConfig(),
+    )
+
+
+class MarioArena:
+    """The game. An episode that has ended runs on unseen until its lane is begun again."""
+
+    def __init__(self, batch: MarioBatch) -> None:
+        self._batch = batch
+        self._states = [batch.starts[0].state] * batch.num_envs
+        self.observations = batch.observations
+        self.ended: Bools = np.zeros(batch.num_envs, np.bool_)
+        self.final_episodes, self.final_games = batch.final_episodes, batch.final_games
+
+    @property
+    def num_frames(self) -> npt.NDArray[np.uint32]:
+        frames: npt.NDArray[np.uint32] = self._batch.episodes["num_frames"]
+        return frames
+
+    def begin(self, lanes: npt.NDArray[np.int64], seeds: npt.NDArray[np.uint64], stages: Sequence[Stage]) -> None:
+        mask = np.zeros(self._batch.num_envs, np.bool_)
+        mask[lanes] = True
+        all_seeds = np.zeros(self._batch.num_envs, np.uint64)
+        all_seeds[lanes] = seeds
+        for lane, stage in zip(lanes.tolist(), stages, strict=True):
+            self._states[lane] = self._batch.stage_start(stage).state
+        self._batch.reset(mask=mask, seed=all_seeds, state=self._states)  # type: ignore[arg-type]
+
+    def step(self, actions: npt.NDArray[np.int64]) -> None:
+        self._batch.step(actions)
+        np.logical_or(self._batch.terminated, self._batch.truncated, out=self.ended)
+
+    def close(self) -> None:
+        self._batch.close()

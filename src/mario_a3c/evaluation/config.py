@@ -1,0 +1,44 @@
+"""What is evaluated, and how."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from mario_a3c.errors import ConfigError
+from mario_a3c.options import option
+
+Mode = Literal["greedy", "sampled", "noop", "sticky"]
+MODES: tuple[Mode, ...] = ("greedy", "sampled", "noop", "sticky")
+
+# A stage is cleared when each of these reaches 95 of 100; a lucky trajectory shows in greedy alone.
+JUDGED_MODES: tuple[Mode, ...] = ("sampled", "noop", "sticky")
+JUDGED_EPISODES = 100
+CLEAR_RATE = 0.95
+
+NOOP_FRAMES = 30
+STICKY_PROBABILITY = 0.25
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EvaluationConfig:
+    """Which episodes are played. Equal seeds give equal episodes, however many are played at once."""
+
+    episodes: int = option(5, "episodes of each stage and mode")
+    mode: Literal["greedy", "sampled", "noop", "sticky", "all"] = option(
+        "greedy",
+        "greedy: the most likely action; sampled: drawn from the policy; noop: sampled, after 0 to 30 idle frames; "
+        "sticky: sampled, each step repeats the previous action with probability 0.25; all: these four",
+    )
+    seed: int = option(0, "what every random choice is drawn from")
+    num_threads: int = option(0, "groups of episodes that are played at once; 0: one for each core")
+
+    def __post_init__(self) -> None:
+        if self.episodes < 1:
+            raise ConfigError(f"--episodes must be at least 1, got {self.episodes}")
+        if not 0 <= self.seed < 1 << 62:
+            raise ConfigError(f"--seed must be in [0, 2^62), got {self.seed}")
+        if not 0 <= self.num_threads <= 1024:
+            raise ConfigError(f"--num-threads must be in [0, 1024], got {self.num_threads}")
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        return MODES if self.mode == "all" else (self.mode,)

@@ -1,0 +1,119 @@
+"""A trained agent, from its checkpoint alone."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from torch import Tensor
+
+from mario_a3c.checkpoint.store import load_checkpoint
+from mario_a3c.config import TrainingConfig
+from mario_a3c.config.json_file import from_json
+from mario_a3c.envs.actions import action_names
+from mario_a3c.errors import CheckpointError, ConfigError
+from mario_a3c.models.actor_critic import MarioActorCritic
+from mario_a3c.native.rom import Rom
+from mario_a3c.stateful import State, check_fit
+
+WeightsChoice = Literal["auto", "averaged", "last"]
+
+# An average that still remembers the beginner plays worse than the last weights: it must be short beside the run.
+_MOST_OF_RUN_AVERAGED = 0.1
+_PICTURE_SIZE = (84, 84)
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """A network with its weights, and the environment that it knows."""
+
+    model: MarioActorCritic
+    config: TrainingConfig
+    metadata: Mapping[str, Any]
+    weights: str  # which were taken: averaged or last
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        return tuple(action_names(self.config.vector_env.env))
+
+    @property
+    def update(self) -> int:
+        return int(self.metadata.get("update", 0))
+
+    def expect_rom(self, rom: Rom) -> None:
+        """Raises CheckpointError where it was trained on another cartridge: speed and clock differ between them."""
+        trained_on = self.metadata.get("rom_sha1", rom.cartridge.sha1)
+        if trained_on != rom.cartridge.sha1:
+            raise CheckpointError(
+                f"the agent was trained on {self.metadata.get('rom', 'a ROM')} (SHA-1 {trained_on}), here is "
+                f"{rom.title} ({rom.cartridge.sha1}); name the other with --rom, or say --any-rom"
+            )
+
+
+def find_checkpoint(named: Path | None, save_dir: Path) -> Path:
+    """The file that is meant: itself, the latest of a run's folder, or without a name the newest run's latest."""
+    if named is not None and named.is_file():
+        return named
+    folder = save_dir if named is None else named
+    there = sorted(folder.glob("a3c_*_latest.pt"), key=lambda path: path.stat().st_mtime)
+    if there:
+        return there[-1]
+    if named is None:
+        raise CheckpointError(f"{save_dir} holds no checkpoint; train first, or name one with --checkpoint")
+    runs = sorted(path.parent.name for path in save_dir.glob("*/a3c_*_latest.pt"))
+    raise CheckpointError(
+        f"there is no checkpoint {named}; " + (f"runs in {save_dir}: {', '.join(runs)}" if runs else "train first")
+    )
+
+
+def load_agent(path: Path, weights: WeightsChoice = "auto") -> Agent:
+    """From a run's checkpoint, or from one with weights alone. Nothing but the file is needed."""
+    checkpoint = load_checkpoint(path)
+    config = _config_of(path, checkpoint.metadata)
+    try:
+        tensors, taken = choose_weights(checkpoint.state["learner"], config, weights)
+    except (KeyError, TypeError) as error:
+        raise CheckpointError(f"{path} holds no network: {error} is missing; name a run's checkpoint") from error
+    model = MarioActorCritic(config.model, len(action_names(config.vector_env.env)), _observation_shape(config))
+    _expect_actions(path, checkpoint.metadata, config)
+    check_fit("network", tensors, dict(model.named_parameters()))
+    model.load_state_dict({name: each.float() for name, each in tensors.items()})
+    return Agent(model.eval().requires_grad_(False), config, checkpoint.metadata, taken)
+
+
+def choose_weights(learner: State, config: TrainingConfig, wanted: WeightsChoice) -> tuple[Mapping[str, Tensor], str]:
+    """The averaged weights or the last ones. `auto`: the average, once it spans a tenth of the run or less."""
+    averaged: State = learner.get("averaged") or {}
+    if wanted == "averaged" and not averaged:
+        raise CheckpointError("this checkpoint has no averaged weights (--ema-decay 0); leave --weights averaged out")
+    span = 1 / (1 - config.learner.ema_decay)
+    is_settled = bool(averaged) and span <= _MOST_OF_RUN_AVERAGED * averaged["num_updates"]
+    if wanted == "averaged" or (wanted == "auto" and is_settled):
+        return averaged["weights"], "averaged"
+    return learner["model"], "last"
+
+
+def _config_of(path: Path, metadata: Mapping[str, Any]) -> TrainingConfig:
+    if "config" not in metadata:
+        raise CheckpointError(f"{path} does not say with which options it was trained; name a run's checkpoint")
+    try:
+        return from_json(TrainingConfig, json.dumps(metadata["config"]))
+    except ConfigError as error:
+        raise CheckpointError(
+            f"{path} was written by version {metadata.get('version', 'unknown')} with options that this one does not "
+            f"know: {error}"
+        ) from error
+
+
+def _expect_actions(path: Path, metadata: Mapping[str, Any], config: TrainingConfig) -> None:
+    ours, theirs = list(action_names(config.vector_env.env)), metadata.get("actions")
+    if theirs is not None and list(theirs) != ours:
+        raise CheckpointError(
+            f"{path} was trained with the actions {', '.join(theirs)}; --action-set "
+            f"{config.vector_env.env.action_set} means {', '.join(ours)} here"
+        )
+
+
+def _observation_shape(config: TrainingConfig) -> tuple[int, int, int]:
+    return (config.vector_env.env.frame_stack, *_PICTURE_SIZE)
