@@ -37,6 +37,7 @@ HOMES = {
     "ray": {"search", "training"},
     "tyro": {"config"},
     "msgspec": {"config"},
+    "av": {"video"},
 }
 
 

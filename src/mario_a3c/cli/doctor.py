@@ -39,6 +39,7 @@ OPTIONAL_PACKAGES = (
     ("fastapi", "the dashboard", "dashboard"),
     ("playwright", "tests of the dashboard in a real browser", "browser"),
     ("pygame", "a window for playing and watching", "window"),
+    ("av", "videos of episodes", "video"),
     ("moviepy", "Gymnasium's own video recorder", "video"),
     ("pygame", "a window to watch and to play in", "window"),
     ("stable_retro", "the reference emulators, for comparison", "reference"),

@@ -12,13 +12,15 @@ from mario_a3c.cache_dir import CacheConfig, CacheDir
 from mario_a3c.cli.explore import parse_stages
 from mario_a3c.config.command_line import parse_command
 from mario_a3c.errors import ExitCode
-from mario_a3c.evaluation.config import EvaluationConfig
+from mario_a3c.evaluation.config import EvaluationConfig, VideoConfig
 from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.options import option, section
 
 if TYPE_CHECKING:
+    from mario_a3c.envs.play import Screen
     from mario_a3c.evaluation.episodes import EpisodeResult, EpisodeSpec
     from mario_a3c.evaluation.summary import Summary
+    from mario_a3c.evaluation.videos import Studio
     from mario_a3c.native.rom import Rom
     from mario_a3c.native.start_states import Stage
     from mario_a3c.training.agent import Agent
@@ -45,6 +47,8 @@ class Arguments:
     json: Path | None = option(None, "write the settings, every episode and the summaries to this file")
     csv: Path | None = option(None, "write a table of the episodes to this file")
     recordings: Path | None = option(None, "write every episode to this folder, for `mario replay`")
+    videos: VideoConfig = section(VideoConfig)
+    render: bool = option(False, "show the episodes in a window, with the agent's input and thoughts")
     any_rom: bool = option(False, "play also on another cartridge than the agent was trained on")
     device: str = option("best", "where the network computes: best, auto, cpu, cuda or cuda:N")
     engine: EngineConfig = section(EngineConfig)
@@ -56,10 +60,12 @@ def main(argv: Sequence[str]) -> int:
     arguments = parse_command(Arguments, argv, prog="mario eval")
     from mario_a3c.evaluation.files import expect_writable, write_csv, write_json
     from mario_a3c.evaluation.summary import cleared_stages, summarize
+    from mario_a3c.video import load_av
 
-    for path in (arguments.json, arguments.csv, arguments.recordings and arguments.recordings / "x"):
-        if path is not None:
-            expect_writable(path)
+    for path in outputs_of(arguments):
+        expect_writable(path)
+    if arguments.videos.video != "none":
+        load_av()
     evaluated = evaluate(arguments, CacheDir.open(arguments.cache))
     if arguments.json is not None:
         write_json(arguments.json, evaluated.results, evaluated.about)
@@ -68,6 +74,13 @@ def main(argv: Sequence[str]) -> int:
     summaries = summarize(evaluated.results)
     print(*summary_lines(summaries, cleared_stages(summaries)), sep="\n")
     return ExitCode.DONE
+
+
+def outputs_of(arguments: Arguments) -> list[Path]:
+    """Files that will be written, or stand for those of a folder."""
+    folders = [arguments.recordings, arguments.videos.video_dir if arguments.videos.video != "none" else None]
+    files = [arguments.json, arguments.csv, *(folder / "file" for folder in folders if folder is not None)]
+    return [path for path in files if path is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +120,9 @@ def evaluate(arguments: Arguments, cache: CacheDir) -> Evaluated:
     results = play_episodes(
         NetworkPlayer(agent.model, device), arenas, specs,
         seed=arguments.evaluation.seed, num_threads=arguments.evaluation.num_threads, on_episode=lines.show,
+        with_traces=arguments.render or arguments.videos.video == "overlay",
     )  # fmt: skip
-    if arguments.recordings is not None:
-        export_recordings(results, agent, arguments, rom, cache)
+    show_and_keep(results, agent, arguments, rom, cache)
     return Evaluated(agent, results, about(path, agent, arguments, rom))
 
 
@@ -140,21 +153,45 @@ def about(path: Path, agent: "Agent", arguments: Arguments, rom: "Rom") -> dict[
     }
 
 
-def export_recordings(
+def show_and_keep(
     results: "Sequence[EpisodeResult]", agent: "Agent", arguments: Arguments, rom: "Rom", cache: CacheDir
 ) -> None:
-    from mario_a3c.evaluation.replays import record_episode
-    from mario_a3c.native.console import Console
+    """Recordings, videos and the window, where they are asked for."""
+    from mario_a3c.evaluation.videos import Studio, write_videos
     from mario_a3c.native.start_states import start_states
 
-    assert arguments.recordings is not None
-    console = Console(rom.path, arguments.engine.engine, cache=cache, allow_unknown_rom=True)
-    starts = start_states(rom, cache)
+    studio = Studio(rom, arguments.engine.engine, cache, start_states(rom, cache), agent.config.vector_env.env)
+    if arguments.recordings is not None:
+        export_recordings(results, agent, studio, arguments.recordings)
+    if arguments.videos.video != "none":
+        for path in write_videos(studio, results, arguments.videos):
+            LOG.info("wrote %s", path)
+    if arguments.render:
+        show_in_window(studio, results)
+
+
+def export_recordings(results: "Sequence[EpisodeResult]", agent: "Agent", studio: "Studio", folder: Path) -> None:
+    from mario_a3c.evaluation.replays import record_episode
+
+    console = studio.console()
     made_by = f"mario eval, {agent.metadata.get('run')} at update {agent.update}"
     for result in results:
-        recording = record_episode(result, agent.config.vector_env.env, console, starts[result.spec.stage], made_by)
-        recording.save(arguments.recordings / f"{result.spec.name}.json")
-    LOG.info("%d recordings are in %s; `mario replay` plays them", len(results), arguments.recordings)
+        recording = record_episode(result, studio.env, console, studio.start_of(result), made_by)
+        recording.save(folder / f"{result.spec.name}.json")
+    LOG.info("%d recordings are in %s; `mario replay` plays them", len(results), folder)
+
+
+def show_in_window(studio: "Studio", results: "Sequence[EpisodeResult]", screen: "Screen | None" = None) -> None:
+    """One after another at the game's speed; escape ends it."""
+    from mario_a3c.envs.play import QUIT, names_of
+    from mario_a3c.envs.window import Window
+
+    screen = screen or Window("mario eval", scale=2)
+    for result in results:
+        for picture in studio.film(result, with_overlay=True):
+            screen.show(picture)
+            if QUIT in names_of(screen.pressed()):
+                return
 
 
 class EpisodeLines:

@@ -1,6 +1,7 @@
 """What is evaluated, and how."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from mario_a3c.errors import ConfigError
@@ -42,3 +43,21 @@ class EvaluationConfig:
     @property
     def modes(self) -> tuple[Mode, ...]:
         return MODES if self.mode == "all" else (self.mode,)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VideoConfig:
+    """Videos of evaluated episodes."""
+
+    video: Literal["none", "game", "overlay", "grid"] = option(
+        "none",
+        "write MP4 videos: the game; overlay: with the agent's input, action probabilities and value beside it; grid: "
+        "up to 64 episodes of a stage and mode at once",
+    )
+    video_episodes: int = option(1, "of how many episodes of each stage and mode (for a grid: all)")
+    gif: bool = option(False, "write GIFs instead, fifteen frames a second")
+    video_dir: Path = option(Path("output/eval"), "folder of the videos")
+
+    def __post_init__(self) -> None:
+        if self.video_episodes < 1:
+            raise ConfigError(f"--video-episodes must be at least 1, got {self.video_episodes}")
