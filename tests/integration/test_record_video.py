@@ -30,7 +30,7 @@ def test_gymnasium_records_full_colour_videos(game_rom: Path, session_cache: Cac
         recorded.reset(seed=0)
         for _ in range(25):
             recorded.step(3)
-        recorded.close()
+        recorded.close()  # type: ignore[no-untyped-call]
     (path,) = (tmp_path / "output" / "eval").glob("*.mp4")
     with av.open(str(path)) as container:
         frames = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]

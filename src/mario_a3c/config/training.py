@@ -9,6 +9,7 @@ from mario_a3c.collectors.config import CollectorConfig
 from mario_a3c.config.run import BudgetConfig, RunConfig
 from mario_a3c.envs.config import MarioVectorEnvConfig
 from mario_a3c.errors import ConfigError
+from mario_a3c.evaluation.config import InRunConfig
 from mario_a3c.experience.config import ReplayConfig
 from mario_a3c.exploration.config import CurriculumConfig, StartConfig
 from mario_a3c.learning.config import AdaptiveConfig, LearnerConfig
@@ -43,6 +44,7 @@ class TrainingConfig:
     metrics: MetricsConfig = section(MetricsConfig)
     monitoring: MonitoringConfig = section(MonitoringConfig)
     display: DisplayConfig = section(DisplayConfig)
+    evaluation: InRunConfig = section(InRunConfig)
     engine: EngineConfig = section(EngineConfig)
     rom: RomConfig = section(RomConfig)
     cache: CacheConfig = section(CacheConfig)

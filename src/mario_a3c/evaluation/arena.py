@@ -48,9 +48,11 @@ class MarioArenas:
     rom: RomConfig
     engine: EngineConfig
     cache: CacheDir
+    num_threads: int = 1
+    """Of each arena's consoles; more than one where one group of lanes is all there is."""
 
     def __call__(self, mode: Mode, num_lanes: int) -> Arena:
-        config = MarioVectorEnvConfig(num_envs=num_lanes, num_threads=1, env=env_of_mode(self.env, mode))
+        config = MarioVectorEnvConfig(num_envs=num_lanes, num_threads=self.num_threads, env=env_of_mode(self.env, mode))
         return MarioArena(
             MarioBatch(config, rom=self.rom, engine=self.engine, cache=self.cache, autoreset=False, max_starts=1)
         )

@@ -61,3 +61,28 @@ class VideoConfig:
     def __post_init__(self) -> None:
         if self.video_episodes < 1:
             raise ConfigError(f"--video-episodes must be at least 1, got {self.video_episodes}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InRunConfig:
+    """Evaluation while training, and at its end."""
+
+    eval_interval: int = option(
+        0, "updates between evaluations of the agent so far; 0: none. On a GPU they run beside training, on the CPU"
+    )
+    eval_episodes: int = option(50, "sampled episodes of each stage in such an evaluation")
+    video_interval: int = option(
+        0, "updates between videos of an episode; 0: none. They are put off where they would take 2 % of the CPU time"
+    )
+    confirm_clear: bool = option(
+        True, "before a run ends because its clear rate is reached, 100 fresh episodes have to reach it, too"
+    )
+    final_evaluation: bool = option(
+        True, "after a run that cleared its stage: an evaluation in all four modes, and a video"
+    )
+
+    def __post_init__(self) -> None:
+        counts = {"--eval-interval": (self.eval_interval, 0), "--video-interval": (self.video_interval, 0)}
+        for flag, (count, least) in {**counts, "--eval-episodes": (self.eval_episodes, 1)}.items():
+            if count < least:
+                raise ConfigError(f"{flag} must be at least {least}, got {count}")

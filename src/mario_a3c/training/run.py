@@ -19,6 +19,7 @@ from mario_a3c.envs.mario_batch import MarioBatch
 from mario_a3c.errors import StorageError
 from mario_a3c.run_dir import RunDir
 from mario_a3c.training.build import Training, build_training
+from mario_a3c.training.evaluating import open_evaluation
 from mario_a3c.training.fitting import fit_memory, is_wanted
 from mario_a3c.training.global_random import seed_global_generators
 from mario_a3c.training.identity import config_digest, versions
@@ -93,12 +94,14 @@ def train(
         trainer, names, run_dir.path, metadata,
         interval_seconds=config.run.save_interval, num_kept=config.run.keep_checkpoints,
     )  # fmt: skip
+    evaluation = open_evaluation(config, training, run_dir, metadata)
+    trainer.confirms_clear = evaluation.confirms_clear
     announce(config, training, run_dir)
     write_record(run_dir, metadata, status="running")
     warm_up(training)
     telemetry.begin()
     report = ReportProgress(trainer, config.run.log_interval, is_silent=telemetry.has_panel)
-    trainer.tasks = [telemetry, report, ReportStarts(trainer.parts.starts), saving]
+    trainer.tasks = [telemetry, report, ReportStarts(trainer.parts.starts), saving, *evaluation.tasks]
     with closing(saving):
         try:
             reason = trainer.run()
@@ -128,6 +131,7 @@ def train(
     telemetry.ended(status, reason.value)
     write_record(run_dir, metadata, status=status, reason=reason.name.lower(), update=progress.num_updates)
     conclude(result)
+    evaluation.conclude(reason)
     return result
 
 

@@ -1,7 +1,7 @@
 """The loop."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -79,6 +79,8 @@ class Trainer:
     def __init__(self, budget: BudgetConfig, parts: Parts, stop: StopRequest) -> None:
         self.budget, self.parts, self.stop = budget, parts, stop
         self.tasks: Sequence[Task] = ()
+        self.confirms_clear: Callable[[], bool] = lambda: True
+        """Asked when the training episodes have reached the clear rate."""
         self.last_stats: UpdateStats | None = None
         self.last_rollout: Rollout | None = None
         """What was learned from, until the next one is collected."""
@@ -144,7 +146,8 @@ class Trainer:
         rate = budget.clear_rate_to_reach
         if self.stop.is_set:
             return StopReason.SIGNAL
-        if rate is not None and progress.is_window_full and progress.clear_rate >= rate:
+        is_reached = rate is not None and progress.is_window_full and progress.clear_rate >= rate
+        if is_reached and self.confirms_clear():
             return StopReason.CLEARED
         if progress.num_updates >= budget.num_updates:
             return StopReason.PLAN if budget.total_updates is None else StopReason.UPDATES

@@ -1,0 +1,213 @@
+"""A run is evaluated while it goes on, stays the same to the last bit, and ends when fresh episodes say so."""
+
+import json
+import logging
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mario_a3c.checkpoint.store import load_checkpoint
+from mario_a3c.config import TrainingConfig
+from mario_a3c.errors import ConfigError
+from mario_a3c.evaluation.config import InRunConfig
+from mario_a3c.evaluation.episodes import EpisodeResult
+from mario_a3c.native.start_states import Stage
+from mario_a3c.training import evaluating
+from mario_a3c.training.child_evaluation import ChildEvaluation
+from mario_a3c.training.evaluating import EvaluateBeside, Evaluator, FilmEpisodes, Place, best_of
+from mario_a3c.training.run import run_training
+from mario_a3c.training.stopping import StopReason
+from tests.support.arenas import corridor_arena, tiny_agent_config, write_agent
+from tests.support.runs import corridor_config, digest_of, play_the_corridor
+from tests.support.tiny_game import write_tiny_game
+from tests.unit.evaluation.test_summary import result_of
+
+
+@pytest.fixture(autouse=True)
+def _corridor(monkeypatch: pytest.MonkeyPatch) -> None:
+    play_the_corridor(monkeypatch)
+    monkeypatch.setattr(evaluating, "place_of", lambda *_: Place(corridor_arena, [Stage(1, 1)]))
+
+
+def evaluated(folder: Path, name: str = "corridor") -> list[dict[str, Any]]:
+    path = folder / "runs" / name / "evaluations.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def config_of(folder: Path, in_run: InRunConfig, **budget: Any) -> TrainingConfig:
+    return replace(corridor_config(folder, **budget), evaluation=in_run)
+
+
+def test_an_evaluated_run_is_the_same_to_the_last_bit(tmp_path: Path) -> None:
+    digests = []
+    for name, in_run in (("a", InRunConfig()), ("b", InRunConfig(eval_interval=2, eval_episodes=3))):
+        run_training(config_of(tmp_path / name, in_run, total_updates=6))
+        state = load_checkpoint(tmp_path / name / "runs" / "corridor" / "a3c_world1_stage1_latest.pt").state
+        digests.append(digest_of({key: value for key, value in state.items() if key != "progress"}))
+    assert digests[0] == digests[1]
+    assert evaluated(tmp_path / "a") == []
+    assert [each["update"] for each in evaluated(tmp_path / "b")] == [2, 4, 6]
+
+
+def test_evaluations_are_written_down_and_the_best_weights_kept(tmp_path: Path) -> None:
+    run_training(config_of(tmp_path, InRunConfig(eval_interval=3, eval_episodes=16), total_updates=12))
+    lines = evaluated(tmp_path)
+    assert [each["update"] for each in lines] == [3, 6, 9, 12]
+    assert lines[-1]["summaries"][0]["num_episodes"] == 16
+    first, last = (lines[place]["summaries"][0]["mean_return"] for place in (0, -1))
+    assert last > first  # it has learned something
+    best = load_checkpoint(tmp_path / "runs" / "corridor" / "evaluated_best.pt")
+    assert best.metadata["evaluated_clear_rate"] == max(each["clear_rate"] for each in lines)
+    assert set(best.state) == {"learner"}
+
+
+def test_a_run_ends_when_fresh_episodes_confirm_what_training_saw(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "mario"):
+        result = run_training(config_of(tmp_path, InRunConfig(), planned_updates=400))
+    assert result.reason is StopReason.CLEARED
+    *_, confirmation, final = evaluated(tmp_path)
+    assert (confirmation["kind"], confirmation["summaries"][0]["num_episodes"]) == ("confirmation", 100)
+    assert confirmation["clear_rate"] >= 0.95
+    assert (final["kind"], len(final["summaries"])) == ("final", 4)
+    written = json.loads((result.run_dir / "evaluation.json").read_text())
+    assert len(written["episodes"]) == 4 * 25
+    assert "100 fresh ones follow" in caplog.text
+
+
+def test_a_run_goes_on_while_fresh_episodes_disagree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def play(self: Evaluator, *_: Any, **__: Any) -> list[EpisodeResult]:
+        asked.append(self.progress.num_episodes)
+        return [result_of(number=n, is_clear=len(asked) == 3 or n > 10) for n in range(100)]
+
+    monkeypatch.setattr(Evaluator, "play", play)
+    in_run = InRunConfig(final_evaluation=False)
+    result = run_training(config_of(tmp_path, in_run, planned_updates=400, clear_window=20))
+    assert result.reason is StopReason.CLEARED
+    assert len(asked) == 3
+    assert asked[1] - asked[0] >= 20  # not again before the window is a new one
+    assert asked[2] - asked[1] >= 20
+
+
+def test_what_was_not_asked_for_is_not_done(tmp_path: Path) -> None:
+    in_run = InRunConfig(confirm_clear=False, final_evaluation=False)
+    result = run_training(config_of(tmp_path, in_run, planned_updates=400, clear_window=5))
+    assert result.reason is StopReason.CLEARED
+    assert evaluated(tmp_path) == []
+    for wrong in ({"eval_interval": -1}, {"eval_episodes": 0}, {"video_interval": -5}):
+        with pytest.raises(ConfigError, match="--"):
+            InRunConfig(**wrong)  # type: ignore[arg-type]
+
+
+def test_the_video_at_the_end_is_of_a_clear_in_the_hardest_mode() -> None:
+    results = [
+        result_of("greedy"),
+        result_of("sticky", 1),
+        result_of("noop", 2),
+        result_of("sticky", 3, is_clear=False),
+    ]
+    assert best_of(results).spec.number == 1
+    failures = [replace(result_of("sampled", n, is_clear=False), progress=float(n)) for n in (3, 9, 5)]
+    assert best_of(failures).spec.number == 9
+
+
+def test_videos_wait_until_they_are_worth_two_percent(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = 0.0
+    filmed: list[float] = []
+
+    class Recorder:
+        class progress:  # noqa: N801
+            num_updates = 0
+
+        class place:  # noqa: N801
+            stages = (Stage(1, 1),)
+
+        def play(self, *_: Any, **__: Any) -> list[EpisodeResult]:
+            nonlocal clock
+            clock += 3.0
+            return [result_of()]
+
+        def film(self, *_: Any) -> None:
+            filmed.append(clock)
+
+    monkeypatch.setattr(time, "process_time", lambda: clock)
+    recorder: Any = Recorder()
+    task = FilmEpisodes(recorder, interval=5)
+    for update in range(1, 2001):
+        recorder.progress.num_updates = update
+        clock += 1.0
+        task.run_if_due()
+    assert 10 <= len(filmed) <= 14
+    assert 3.0 * len(filmed) <= 0.02 * clock
+
+
+def agent_place(folder: Path) -> dict[str, Any]:
+    checkpoint = load_checkpoint(write_agent(folder / "agent.pt", tiny_agent_config()))
+    return {
+        "folder": folder, "update": 7, "learner_state": checkpoint.state["learner"], "metadata": checkpoint.metadata,
+        "rom": write_tiny_game(folder), "cache_dir": folder / "cache", "num_episodes": 4, "seed": 1,
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_an_evaluation_in_a_process_of_its_own(tmp_path: Path) -> None:
+    child = ChildEvaluation.start(**agent_place(tmp_path))
+    child.wait()
+    (summary,) = child.result()
+    assert (summary["stage"], summary["mode"], summary["num_episodes"]) == ("1-1", "sampled", 4)
+    left = {path.name for path in tmp_path.iterdir() if path.name.startswith("evaluating")}
+    assert left == {"evaluating.log"}
+
+
+def test_an_evaluation_that_fails_is_told_and_ends_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    child = ChildEvaluation.start(**{**agent_place(tmp_path), "num_episodes": 0})
+    child.wait()
+    with caplog.at_level(logging.WARNING, "mario.eval"):
+        assert child.result() == []
+    assert "evaluation of update 7 failed" in caplog.text
+    assert "--episodes" in (tmp_path / "evaluating.log").read_text()
+
+
+def test_beside_training_one_evaluation_runs_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    started: list[int] = []
+    processes: list[Any] = []
+
+    class FakeProcess:
+        returncode: int | None = None
+
+        def poll(self) -> int | None:
+            return self.returncode
+
+        def wait(self, timeout: float | None = None) -> int:
+            self.returncode = 0
+            return 0
+
+    def start(folder: Path, update: int, *_: Any, **__: Any) -> ChildEvaluation:
+        started.append(update)
+        processes.append(FakeProcess())
+        return ChildEvaluation(update, folder, processes[-1])
+
+    noted: list[int] = []
+    monkeypatch.setattr(ChildEvaluation, "start", start)
+    monkeypatch.setattr(ChildEvaluation, "result", lambda self: [{"stage": "1-1"}])
+    monkeypatch.setattr(evaluating, "keep", lambda evaluator, summaries, state, update: noted.append(update))
+    evaluator: Any = type("E", (), {})()
+    evaluator.progress = type("P", (), {"num_updates": 0})()
+    evaluator.folder, evaluator.metadata, evaluator.seed = tmp_path, {}, 0
+    evaluator.place, evaluator.config = Place(corridor_arena, [Stage(1, 1)]), corridor_config(tmp_path)
+    evaluator.learner_state = dict
+    task = EvaluateBeside(evaluator, interval=10)
+    for update in range(1, 41):
+        evaluator.progress.num_updates = update
+        if update == 25:
+            processes[0].returncode = 0
+        task.run_if_due()
+    assert (started, noted) == ([10, 30], [10])  # 20 was left out
+    task.close()
+    assert noted == [10, 30]
