@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from mario_a3c.cache_dir import CacheConfig, CacheDir
-from mario_a3c.cli.explore import parse_stages
 from mario_a3c.config.command_line import parse_command
 from mario_a3c.errors import ExitCode
 from mario_a3c.evaluation.config import EvaluationConfig, VideoConfig
@@ -127,10 +126,11 @@ def evaluate(arguments: Arguments, cache: CacheDir) -> Evaluated:
 
 
 def stages_of_evaluation(arguments: Arguments, agent: "Agent", rom: "Rom") -> "list[Stage]":
-    from mario_a3c.envs.mario_batch import stages_to_play
+    from mario_a3c.envs.stages import parse_stages, stages_to_play
+    from mario_a3c.native.start_states import stages_of
 
     if arguments.stages is not None:
-        return parse_stages(arguments.stages, rom)
+        return parse_stages(arguments.stages, stages_of(rom))
     return stages_to_play(agent.config.vector_env.env, rom)
 
 

@@ -18,7 +18,8 @@ from torch import Tensor
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.checkpoint.store import save_checkpoint
 from mario_a3c.config import TrainingConfig
-from mario_a3c.envs.mario_batch import MarioBatch, stages_to_play
+from mario_a3c.envs.mario_batch import MarioBatch
+from mario_a3c.envs.stages import stages_to_play
 from mario_a3c.evaluation.arena import MakeArena, MarioArenas
 from mario_a3c.evaluation.config import MODES, Mode
 from mario_a3c.evaluation.episodes import EpisodeResult, list_episodes
