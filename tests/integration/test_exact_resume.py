@@ -157,7 +157,7 @@ def is_missed(config: TrainingConfig, cache: CacheDir, saved: State, path: str, 
     training = built(config, cache)
     try:
         training.trainer.parts.restore(without(saved, path.split(".")))
-        return outcome(training) != expected
+        return bool(outcome(training) != expected)
     except (KeyError, ValueError, TypeError, IndexError, RuntimeError, OverflowError):
         return True
     finally:

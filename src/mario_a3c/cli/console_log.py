@@ -1,6 +1,7 @@
 """Log lines on the terminal: `[rom] ...`, `[replay][stat] ...`; the words are the logger's name below `mario.`."""
 
 import logging
+from typing import TextIO
 
 
 class PrefixFormatter(logging.Formatter):
@@ -14,12 +15,18 @@ class PrefixFormatter(logging.Formatter):
 
 
 def log_to_stderr() -> None:
+    """To what stderr is now, also when another command of the same process had another one."""
     logger = logging.getLogger("mario")
-    if not logger.handlers:
-        handler = logging.StreamHandler()
-        handler.setFormatter(PrefixFormatter())
-        logger.addHandler(handler)
-        logger.setLevel(logging.INFO)
+    for each in [each for each in logger.handlers if isinstance(each, _Handler)]:
+        logger.removeHandler(each)
+    handler = _Handler()
+    handler.setFormatter(PrefixFormatter())
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    """Ours, among those that others may have added."""
 
 
 def set_verbosity(*, quiet: bool, verbose: bool) -> None:
