@@ -91,7 +91,7 @@ def test_files_hold_what_was_played_and_recordings_replay(
     ("flags", "checkpoint", "code", "message"),
     [
         (["--episodes", "1"], "missing.pt", ExitCode.CHECKPOINT, "there is no checkpoint"),
-        (["--episodes", "1"], "tiny.nes", ExitCode.CHECKPOINT, "cannot be read"),
+        (["--episodes", "1"], "tiny.nes", ExitCode.CHECKPOINT, "cannot be used"),
         (["--stages", "9-1"], "agent.pt", ExitCode.USAGE, "--stages 9-1"),
         (["--json", "/proc/nothing/here.json"], "agent.pt", ExitCode.STORAGE, "choose another place"),
         (["--recordings", "/proc/nothing"], "agent.pt", ExitCode.STORAGE, "choose another place"),
