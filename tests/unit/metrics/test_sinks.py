@@ -57,7 +57,8 @@ for sink in sinks:
 def train(first, last):
     for update in range(first, last):
         for sink in sinks:
-            writer.hand_over(sink, complete("metrics", {"time": 1.0, "update": update, "global_step": update}))
+            fields = {"time": 1.0, "update": update, "global_step": update, "kl": 0.5, "entropy": 1.0, "seconds": 2.0}
+            writer.hand_over(sink, complete("metrics", fields))
         while writer._queue.qsize() > 100:
             pass
 
@@ -69,9 +70,10 @@ reader = LineReader(folder / "metrics.jsonl")
 updates = [record["update"] for record in reader]
 assert reader.num_skipped == 0 and 100 < len(updates) < 2100 and updates[-1] == 2099, (len(updates), updates[-1])
 assert updates == sorted(set(updates))
-from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
-events = sum(1 for path in (folder / "tensorboard").iterdir() for _ in RawEventFileLoader(str(path)).Load())
-print("updates", len(updates), "events", events)
+from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
+(path,) = (folder / "tensorboard").iterdir()
+steps = [event.step for event in EventFileLoader(str(path)).Load() if event.HasField("summary")]
+assert 100 < len(steps) < 2100 and steps[-100:] == list(range(2000, 2100)), (len(steps), steps[-1])
 """
 
 
