@@ -10,6 +10,7 @@ from pathlib import Path
 from mario_a3c.metrics.reader import last_record
 from mario_a3c.metrics.schema import Record
 from mario_a3c.monitoring.monitor import HEARTBEAT_FILE
+from mario_a3c.monitoring.watchdog import FROZEN_FILE
 
 ENDED = ("finished", "stopped", "failed")
 _SILENT_SECONDS = 5.0
@@ -54,6 +55,8 @@ def diagnose(run: Path, now: float | None = None) -> Diagnosis:
         return Diagnosis(Health.DIED, f"process {pid} is gone and said no good-bye; it was in phase {phase}", beat)
     if age > max(_SILENT_SECONDS, 5 * float(beat.get("interval_seconds") or 0)):
         reason = f"no heartbeat for {age:.0f} s" + (f", though process {pid} is there" if is_here else "")
+        frozen = run / FROZEN_FILE
+        reason += f"; stacks are in {frozen}" if frozen.exists() and frozen.stat().st_size else ""
         return Diagnosis(Health.FROZEN, reason, beat)
     if beat.get("is_stalled"):
         stacks = f"; stacks are in {beat['stack_file']}" if beat.get("stack_file") else ""

@@ -18,6 +18,7 @@ from mario_a3c.monitoring.resources import Resources
 from mario_a3c.monitoring.slow_steps import SlowSteps
 from mario_a3c.monitoring.stacks import stacks_of_all_threads, write_stacks
 from mario_a3c.monitoring.stalls import Stalls
+from mario_a3c.monitoring.watchdog import Watchdog
 
 LOG = logging.getLogger("mario.monitor")
 
@@ -47,6 +48,7 @@ class Monitor:
         self.slow_steps = SlowSteps(config, folder, pulse, time.monotonic)
         self._file = LineFile(folder / HEARTBEAT_FILE, max_bytes=rotate_bytes, num_kept=keep_rotated)
         self._trouble = Trouble(str(self._file.path))
+        self._watchdog = Watchdog(folder)
         self._stack_file: Path | None = None
         self._next_beat = self._next_sample = 0.0
         self._stop = threading.Event()
@@ -55,12 +57,14 @@ class Monitor:
     def start(self) -> None:
         self.resources.sample()
         self.beat()
+        self._watchdog.start()
         self.thread.start()
 
     def close(self, phase: str, message: str) -> None:
         """The last heartbeat says how it ended."""
         self._stop.set()
         self.thread.join(5.0)
+        self._watchdog.close()
         self._pulse.enter(phase)
         self.beat(message)
         self._file.close()
@@ -83,6 +87,7 @@ class Monitor:
             self.resources.sample()
         if now >= self._next_beat:
             self._next_beat = now + self._config.heartbeat_interval
+            self._watchdog.feed()
             self.beat()
 
     def beat(self, message: str | None = None) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from mario_a3c.monitoring.pulse import Pulse
 from mario_a3c.monitoring.resources import Resources
 from mario_a3c.monitoring.slow_steps import SlowSteps
 from mario_a3c.monitoring.stalls import Stalls
+from mario_a3c.monitoring.watchdog import Watchdog
 
 
 class Clock:
@@ -187,6 +189,45 @@ def test_without_a_driver_the_reason_is_said(monkeypatch: pytest.MonkeyPatch) ->
         Gpu("GPU-0")
 
 
+DRIVER = """
+#include <string.h>
+typedef struct { unsigned gpu, memory; } utilization;
+typedef struct { unsigned long long total, free, used; } memory;
+int nvmlInit_v2(void) { return 0; }
+int nvmlShutdown(void) { return 0; }
+int nvmlDeviceGetHandleByUUID(const char *uuid, void **device) {
+    *device = (void *)0x123456789abcdef;
+    return strcmp(uuid, "GPU-1") ? 6 : 0;
+}
+int nvmlDeviceGetUtilizationRates(void *device, utilization *out) {
+    if (device != (void *)0x123456789abcdef) return 2;
+    out->gpu = 87; out->memory = 12; return 0;
+}
+int nvmlDeviceGetMemoryInfo(void *device, memory *out) {
+    out->total = 8ull << 30; out->free = 5ull << 30; out->used = 3ull << 30; return 0;
+}
+int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *out) { *out = 61; return sensor; }
+int nvmlDeviceGetPowerUsage(void *device, unsigned *out) { return 3; }
+const char *nvmlErrorString(int status) { return status == 6 ? "Not Found" : "Not Supported"; }
+"""
+
+
+def test_the_drivers_library_is_called_as_its_header_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in with the signatures and structures of nvml.h: the real one needs a GPU."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    (tmp_path / "driver.c").write_text(DRIVER)
+    library = tmp_path / "libnvidia-ml.so.1"
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, tmp_path / "driver.c"], check=True)
+    monkeypatch.setattr(nvml, "_LIBRARY", str(library))
+    gpu = Gpu("GPU-1")
+    assert gpu.sample() == GpuSample(87.0, 3072.0, 61.0, None)  # this one keeps its power to itself
+    gpu.close()
+    with pytest.raises(NvmlError, match="nvmlDeviceGetHandleByUUID: Not Found"):
+        Gpu("GPU-2")
+
+
 def beat(folder: Path, **fields: Any) -> None:
     usual = {
         "time": time.time(),
@@ -239,6 +280,34 @@ monitor = Monitor(config, folder, Pulse(), Resources(folder, None, 10), dict, ro
 monitor.start()
 time.sleep(60)
 """
+
+
+HOLD = """
+import ctypes, sys, time
+from pathlib import Path
+from mario_a3c.monitoring.watchdog import Watchdog
+dog = Watchdog(Path(sys.argv[1]), seconds=0.2)
+dog.start()
+def hold_the_interpreter():
+    ctypes.PyDLL(None).usleep(600_000)  # PyDLL does not let go of it
+hold_the_interpreter()
+dog.close()
+"""
+
+
+def test_native_code_that_holds_the_interpreter_leaves_its_stack(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", HOLD, str(tmp_path)], timeout=30, check=True)
+    assert "hold_the_interpreter" in (tmp_path / "frozen_trace.log").read_text()
+    beat(tmp_path)
+    assert "frozen_trace.log" in diagnose(tmp_path, now=time.time() + 60).reason
+
+
+def test_a_watchdog_that_was_fed_leaves_nothing(tmp_path: Path) -> None:
+    dog = Watchdog(tmp_path)
+    dog.start()
+    dog.feed()
+    dog.close()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_run_that_is_stuck_ends_itself_where_it_was_told_to(tmp_path: Path) -> None:

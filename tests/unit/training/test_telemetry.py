@@ -195,6 +195,15 @@ def test_a_run_trains_without_tensorboard_and_says_so(
     assert not (tmp_path / "tensorboard").exists()
 
 
+def test_a_folder_for_tensorboard_that_cannot_be_made_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "tensorboard").write_text("a file")
+    assert run_training(corridor_config(tmp_path, total_updates=3)).num_updates == 3
+    warnings = [each.getMessage() for each in caplog.records if each.name == "mario.metrics"]
+    assert len(warnings) == 1
+    assert f"cannot write {tmp_path / 'tensorboard'}" in warnings[0]
+    assert "Not a directory" in warnings[0]
+
+
 def test_the_heartbeat_says_how_a_run_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = corridor_config(tmp_path, total_updates=2, max_steps=16 * NUM_ENVS)
     run_training(config)
