@@ -2,8 +2,7 @@
 
 import contextlib
 import logging
-import shutil
-import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,12 +18,16 @@ from mario_a3c.errors import EngineError
 from mario_a3c.learning.config import LearnerConfig
 from mario_a3c.models.config import ModelConfig
 from mario_a3c.models.execution import choose_device
+from mario_a3c.monitoring.nvml import NvmlError
 from mario_a3c.native.engine import obtain_engine
 from mario_a3c.native.rom import locate_rom
 from mario_a3c.training.build import build_training
 from mario_a3c.training.stopping import StopRequest
+from mario_a3c.training.telemetry_parts import find_gpu
 
 LOG = logging.getLogger("mario.benchmark")
+
+_GPU_SAMPLE_SECONDS = 1.0
 
 Mode = Literal["sync", "overlap"]
 
@@ -127,21 +130,27 @@ def measure(
 
 @contextlib.contextmanager
 def gpu_utilization(device: str) -> Iterator[list[float]]:
-    """Samples of the driver's tool, one a second, in a list that is filled at the end; empty where there is none."""
+    """Samples of the driver, one a second, in a list that grows; empty where there is none."""
     samples: list[float] = []
-    tool = shutil.which("nvidia-smi")
-    if tool is None or not device.startswith("cuda"):
+    gpu = find_gpu(device)
+    if gpu is None:
         yield samples
         return
-    index = device.partition(":")[2] or "0"
-    command = [tool, "-i", index, "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits", "-l", "1"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    stop = threading.Event()
+
+    def watch() -> None:
+        with contextlib.suppress(NvmlError):  # a GPU that is lost ends the measurement itself
+            while not stop.wait(_GPU_SAMPLE_SECONDS):
+                samples.append(gpu.sample().util_percent)
+
+    thread = threading.Thread(target=watch, name="mario-gpu", daemon=True)
+    thread.start()
     try:
         yield samples
     finally:
-        process.terminate()
-        output = process.communicate(timeout=10)[0]
-        samples.extend(float(line) for line in output.split() if line.isdigit())
+        stop.set()
+        thread.join()
+        gpu.close()
 
 
 def _train_until(make_update: Callable[[], None], end: float) -> None:

@@ -3,13 +3,16 @@
 import csv
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from mario_a3c.bench import training
 from mario_a3c.bench.training import Mode, in_mode, measure
 from mario_a3c.cache_dir import CacheDir
+from mario_a3c.monitoring.nvml import GpuSample
 from tests.support.runs import NUM_ENVS, corridor_config, play_the_corridor
 
 OVERLAP_COLUMNS = (
@@ -60,3 +63,27 @@ def test_the_overlap_script_writes_the_documented_columns(repository: Path, tmp_
     assert list(rows[0]) == OVERLAP_COLUMNS.split()
     assert [row["mode"] for row in rows] == ["sync", "overlap"]
     assert all(float(row["steps_per_sec"]) > 0 for row in rows)
+
+
+class BusyGpu:
+    is_closed = False
+
+    def sample(self) -> GpuSample:
+        return GpuSample(util_percent=50.0, mem_used_mb=1.0, temperature_c=None, power_w=None)
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+def test_the_driver_is_asked_meanwhile_and_left_alone_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu, deadline = BusyGpu(), time.monotonic() + 10
+    monkeypatch.setattr(training, "find_gpu", lambda _: gpu)
+    monkeypatch.setattr(training, "_GPU_SAMPLE_SECONDS", 0.001)
+    with training.gpu_utilization("cuda") as samples:
+        while not samples and time.monotonic() < deadline:
+            time.sleep(0.001)
+    assert set(samples) == {50.0}
+    assert gpu.is_closed
+    monkeypatch.setattr(training, "find_gpu", lambda _: None)
+    with training.gpu_utilization("cpu") as samples:
+        assert samples == []
