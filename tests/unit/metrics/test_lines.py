@@ -26,7 +26,7 @@ def write_lines(path: Path, writer: int, max_bytes: int) -> None:
     file.close()
 
 
-@pytest.mark.parametrize("max_bytes", [1 << 30, 1 << 20])
+@pytest.mark.parametrize("max_bytes", [1 << 20, pytest.param(1 << 30, marks=pytest.mark.slow)])
 def test_eight_processes_tear_and_lose_nothing(tmp_path: Path, max_bytes: int) -> None:
     path = tmp_path / "metrics.jsonl"
     fork = multiprocessing.get_context("fork")
