@@ -52,7 +52,7 @@ def _achievements(view: View, last: Record, inner: int) -> list[str]:
     rate = last.get("clear_rate")
     rates = [each.get("clear_rate") for each in view.records]
     lines = [
-        _row("clears", f"{_percent(rate)}  of the last episodes; {last.get('episodes_total') or 0:,} in all", 50)
+        _row("clears", f"{_percent(rate)}  {last.get('episodes_total') or 0:,} episodes{_evaluated(last)}", 50)
         + colour(spark(rates, curve_width, 0.0, 1.0), "green"),
         _row("return", _percentiles(last), 50)
         + colour(spark([each.get("recent_return_p50") for each in view.records], curve_width), "cyan"),
@@ -170,6 +170,11 @@ def _framed(line: str, inner: int) -> str:
 
 def _row(label: str, text: str, width: int = 0) -> str:
     return colour(f"{label:<{_LABEL_WIDTH}}", "dim") + text + " " * max(0, width - len(plain(text)))
+
+
+def _evaluated(last: Record) -> str:
+    rate = last.get("eval_clear_rate")
+    return "" if rate is None else f"  evaluated{_percent(rate)}"
 
 
 def _percentiles(last: Record) -> str:

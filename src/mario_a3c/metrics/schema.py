@@ -107,6 +107,8 @@ METRICS = (
         "clear_rate",
         _EPISODE,
     ),
+    Field("eval_clear_rate", "number", "share", "of the newest evaluation's episodes", "evaluation", "after one"),
+    Field("eval_update", "integer", "updates", "whose weights it was about", "evaluation", "after one"),
     Field("furthest_progress", "number", "pixels", "largest progress of any episode", "episodes", _EPISODE),
     # Speed, and where the time goes: since the last record.
     Field("env_steps_per_sec", "number", "steps/s", "of all environments together", "speed"),
@@ -172,7 +174,7 @@ HEARTBEATS = (
         "phase",
         "text",
         "",
-        "starting, compile, collect, learn, tasks, save, interrupt; at the end finished, stopped or failed",
+        "starting, compile, collect, learn, tasks, save, evaluating, interrupt; then finished, stopped or failed",
     ),
     Field("interval_seconds", "number", "s", "time between heartbeats"),
     Field("phase_seconds", "number", "s", "how long it has been in it"),

@@ -6,7 +6,7 @@ from mario_a3c.monitoring.pulse import Pulse
 
 _TIMES_LONGEST = 5.0
 _WARM_UP_SECONDS = 300.0  # until the first update is made: compiling and recording take minutes on some machines
-_ELSEWHERE_SECONDS = 60.0  # what does neither collect nor learn, like saving, tells nothing while it works
+_ELSEWHERE_SECONDS = 600.0  # what neither collects nor learns, like saving and evaluating, tells nothing while it works
 _STEADY = ("collect", "learn")
 
 

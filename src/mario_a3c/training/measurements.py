@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -10,6 +11,7 @@ from mario_a3c.envs.env_batch import EndReason
 from mario_a3c.experience.replay import PrioritizedReplay
 from mario_a3c.experience.rollout import Rollout
 from mario_a3c.learning.stats import UpdateStats
+from mario_a3c.metrics.reader import last_record
 from mario_a3c.metrics.schema import Record
 from mario_a3c.native.start_states import STAGES_PER_WORLD
 from mario_a3c.training.progress import EpisodeWindow, Progress
@@ -73,6 +75,24 @@ def replay_fields(replay: PrioritizedReplay | None, rollout: Rollout | None) -> 
     percentiles = torch.tensor([each / 100 for each in _PERCENTILES], device=errors.device)
     names = (f"td_error_p{each}" for each in _PERCENTILES)
     return {**replay.stats(), **dict(zip(names, torch.quantile(errors, percentiles).tolist(), strict=True))}
+
+
+class NewestEvaluation:
+    """What the last line of `evaluations.jsonl` says, read when the file has changed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._changed, self._fields = path, 0.0, Record()
+
+    def newest(self) -> Record:
+        try:
+            changed = self._path.stat().st_mtime
+        except OSError:
+            return self._fields  # there was none yet
+        if changed != self._changed:
+            record = last_record(self._path) or {}
+            self._changed = changed
+            self._fields = {"eval_clear_rate": record.get("clear_rate"), "eval_update": record.get("update")}
+        return self._fields
 
 
 def detail_of(record: Record) -> str:

@@ -131,7 +131,8 @@ def train(
     telemetry.ended(status, reason.value)
     write_record(run_dir, metadata, status=status, reason=reason.name.lower(), update=progress.num_updates)
     conclude(result)
-    evaluation.conclude(reason)
+    with trainer.parts.timing.pulse.during("evaluating"):
+        evaluation.conclude(reason)
     return result
 
 

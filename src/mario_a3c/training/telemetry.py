@@ -20,6 +20,7 @@ from mario_a3c.training.build import Training
 from mario_a3c.training.display import RunDisplay, wants_panel
 from mario_a3c.training.measurements import (
     END_REASONS,
+    NewestEvaluation,
     detail_of,
     episode_fields,
     learning_fields,
@@ -41,7 +42,7 @@ from mario_a3c.training.telemetry_parts import (
 LOG = logging.getLogger("mario.train")
 TENSORBOARD_LOG = logging.getLogger("mario.train.log")
 
-METRICS_FILE, EPISODES_FILE = "metrics.jsonl", "episodes.jsonl"
+METRICS_FILE, EPISODES_FILE, EVALUATIONS_FILE = "metrics.jsonl", "episodes.jsonl", "evaluations.jsonl"
 
 
 class Telemetry:
@@ -78,6 +79,7 @@ class Telemetry:
         )
         self._alerts = Alerts(alert_context(config, training)) if config.monitoring.alerts else None
         self._display = RunDisplay(config, training, run_dir) if wants_panel(config.display) else None
+        self._evaluations = NewestEvaluation(run_dir.path / EVALUATIONS_FILE)
         self._updates: list[UpdateStats] = []
         self._mark = training.trainer.parts.timing.mark()
         self._steps = progress.num_steps
@@ -139,6 +141,7 @@ class Telemetry:
             "seconds": parts.progress.seconds,
             **learning_fields(self._updates),
             **episode_fields(parts.progress),
+            **self._evaluations.newest(),
             **speed,
             "eta_seconds": eta_seconds(trainer, speed["updates_per_sec"], speed["env_steps_per_sec"]),
             **replay_fields(parts.replay, trainer.last_rollout),

@@ -147,8 +147,11 @@ class Trainer:
         if self.stop.is_set:
             return StopReason.SIGNAL
         is_reached = rate is not None and progress.is_window_full and progress.clear_rate >= rate
-        if is_reached and self.confirms_clear():
-            return StopReason.CLEARED
+        if is_reached:
+            with self.parts.timing.pulse.during("evaluating"):
+                is_confirmed = self.confirms_clear()
+            if is_confirmed:
+                return StopReason.CLEARED
         if progress.num_updates >= budget.num_updates:
             return StopReason.PLAN if budget.total_updates is None else StopReason.UPDATES
         if budget.max_steps is not None and progress.num_steps >= budget.max_steps:

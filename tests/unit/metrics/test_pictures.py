@@ -48,7 +48,13 @@ def shown(columns: int = 100, **fields: Any) -> str:
 
 def test_the_panel_says_what_the_records_say() -> None:
     text = shown()
-    for part in ("50%  update 40 of 80", "1:02:05 left", "clears     98%", "furthest 1,960", "90,000 steps/s"):
+    for part in (
+        "50%  update 40 of 80",
+        "1:02:05 left",
+        "clears     98%  0 episodes",
+        "furthest 1,960",
+        "90,000 steps/s",
+    ):
         assert part in text, part
     for part in ("consoles 31%", "acting 15%", "learn 54%", "entropy 1.5 of 1.95"):
         assert part in text, part

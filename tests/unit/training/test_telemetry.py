@@ -21,6 +21,7 @@ from mario_a3c.metrics.schema import curves, problems_of
 from mario_a3c.monitoring.config import MonitoringConfig
 from mario_a3c.monitoring.health import Health, diagnose
 from mario_a3c.training import telemetry as telemetry_module
+from mario_a3c.training.measurements import NewestEvaluation
 from mario_a3c.training.run import run_training
 from mario_a3c.training.stopping import StopRequest
 from tests.support.runs import NUM_ENVS, corridor_config, digest_of, play_the_corridor, resumed
@@ -77,6 +78,15 @@ def test_the_start_of_the_environments_is_an_event(tmp_path: Path) -> None:
     (event,) = LineReader(run_folder(tmp_path) / "env_start.jsonl")
     assert (event["event"], event["num_envs"], event["num_groups"]) == ("ready", NUM_ENVS, 1)
     assert event["seconds"] >= 0
+
+
+def test_the_newest_evaluation_is_in_the_metrics(tmp_path: Path) -> None:
+    path = tmp_path / "evaluations.jsonl"
+    newest = NewestEvaluation(path)
+    assert newest.newest() == {}
+    path.write_bytes(encode({"update": 3, "clear_rate": 0.25}) + encode({"update": 6, "clear_rate": 0.5}))
+    assert newest.newest() == {"eval_clear_rate": 0.5, "eval_update": 6}
+    assert newest.newest() == {"eval_clear_rate": 0.5, "eval_update": 6}
 
 
 def test_tensorboards_own_reader_finds_the_same_curves(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
