@@ -1,7 +1,12 @@
 """Log lines on the terminal: `[rom] ...`, `[replay][stat] ...`; the words are the logger's name below `mario.`."""
 
 import logging
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    StreamHandler = logging.StreamHandler[TextIO]
+else:
+    StreamHandler = logging.StreamHandler  # Python 3.10 cannot subscript it
 
 
 class PrefixFormatter(logging.Formatter):
@@ -25,7 +30,7 @@ def log_to_stderr() -> None:
     logger.setLevel(logging.INFO)
 
 
-class _Handler(logging.StreamHandler[TextIO]):
+class _Handler(StreamHandler):
     """Ours, among those that others may have added."""
 
 
