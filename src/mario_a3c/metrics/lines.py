@@ -10,7 +10,7 @@ import re
 import secrets
 import shutil
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -42,17 +42,18 @@ class LineFile:
         self._compress(rotated)
 
     def cut_after(self, update: int) -> int:
-        """Removes the records of later updates, which a resumed run makes again; returns how many those were."""
+        """Moves the records of later updates, which a resumed run makes again, to `name.removed.jsonl`; how many."""
         if not self.path.exists():
             return 0
         with self._locked() as handle:
             _without_torn_end(handle)
-            num_cut, is_all = _cut_plain(handle, update)
+            lines, is_all = _cut_plain(handle, update, self._keep_removed)
+        num_cut = len(lines)
         for rotated in reversed(rotated_files(self.path)):
             if not is_all:
                 break
-            cut, is_all = _cut_rotated(rotated, update)
-            num_cut += cut
+            lines, is_all = _cut_rotated(rotated, update, self._keep_removed)
+            num_cut += len(lines)
         return num_cut
 
     def close(self) -> None:
@@ -81,6 +82,13 @@ class LineFile:
                 return self._handle
             os.close(self._handle)
             self._handle = None
+
+    def _keep_removed(self, lines: list[bytes]) -> None:
+        aside = LineFile(self.path.with_name(f"{self.path.stem}.removed{self.path.suffix}"))
+        try:
+            aside.append(b"".join(lines))
+        finally:
+            aside.close()
 
     def _rotate(self) -> Path:
         numbers = [_number_of(path) for path in rotated_files(self.path)]
@@ -163,36 +171,34 @@ def _is_at(handle: int, path: Path) -> bool:
     return (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
 
 
-def _cut_plain(handle: int, update: int) -> tuple[int, bool]:
-    """How many were cut, and whether nothing is left."""
+def _cut_plain(handle: int, update: int, keep: Callable[[list[bytes]], None]) -> tuple[list[bytes], bool]:
+    """What was cut, and whether nothing is left. It is kept elsewhere before it is cut here."""
     with open(os.dup(handle), "rb") as file:
         file.seek(0)
-        num_cut, first_cut, offset = 0, None, 0
-        for line in file:
-            if _is_later(line, update):
-                first_cut = offset if first_cut is None else first_cut
-            num_cut += first_cut is not None
-            offset += len(line)
-    if first_cut is not None:
-        os.ftruncate(handle, first_cut)
-    return num_cut, first_cut == 0 or offset == 0
+        lines = file.readlines()
+    first = next((index for index, line in enumerate(lines) if _is_later(line, update)), len(lines))
+    if first < len(lines):
+        keep(lines[first:])
+        os.ftruncate(handle, sum(map(len, lines[:first])))
+    return lines[first:], first == 0
 
 
-def _cut_rotated(path: Path, update: int) -> tuple[int, bool]:
+def _cut_rotated(path: Path, update: int, keep: Callable[[list[bytes]], None]) -> tuple[list[bytes], bool]:
     with open_lines(path) as file:
-        lines = file.read().splitlines(keepends=True)
-    kept = [line for line in lines if not _is_later(line, update)]
-    if len(kept) == len(lines):
-        return 0, False
-    if not kept:
+        lines = file.readlines()
+    first = next((index for index, line in enumerate(lines) if _is_later(line, update)), len(lines))
+    if first == len(lines):
+        return [], False
+    keep(lines[first:])
+    if first == 0:
         path.unlink()
-        return len(lines), True
+        return lines, True
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     packed = cast(Any, gzip.open if path.suffix == ".gz" else open)
     with packed(temporary, "wb") as out:
-        out.writelines(kept)
+        out.writelines(lines[:first])
     os.replace(temporary, path)
-    return len(lines) - len(kept), False
+    return lines[first:], False
 
 
 def open_lines(path: Path) -> Any:

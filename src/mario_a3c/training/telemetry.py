@@ -195,7 +195,9 @@ class Telemetry:
             LOG.warning("cannot tidy up %s: %s; training goes on", file.path, error.strerror or error)
             return
         if num_cut:
-            LOG.info("%s: removed %d records of updates after %d, which are made again", file.path, num_cut, update)
+            LOG.info(
+                "%s: %d records of updates after %d, which are made again, were moved aside", file.path, num_cut, update
+            )
 
     def _hand_over_episodes(self) -> None:
         rollout = self._trainer.last_rollout

@@ -182,6 +182,9 @@ def test_records_of_updates_that_are_made_again_are_cut_also_from_rotated_files(
     assert len(rotated_files(path)) > 5
     assert file.cut_after(12) == 18
     assert [record["update"] for record in read_records(path)] == list(range(1, 13))
+    assert sorted(record["update"] for record in read_records(tmp_path / "metrics.removed.jsonl")) == list(
+        range(13, 31)
+    )
     file.append(encode({"update": 13}))
     assert [record["update"] for record in read_records(path)] == list(range(1, 14))
     assert file.cut_after(100) == 0
