@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from mario_a3c.checkpoint.names import LATEST, CheckpointNames, all_latest, all_numbered, names_in, update_in
-from mario_a3c.checkpoint.store import Checkpoint, load_checkpoint, read_sidecar
+from mario_a3c.checkpoint.sidecar import read_sidecar
+from mario_a3c.checkpoint.store import Checkpoint, load_checkpoint
 from mario_a3c.errors import CheckpointError
 from mario_a3c.run_dir import check_run_name
 

@@ -11,7 +11,8 @@ import numpy as np
 import torch
 
 from mario_a3c.checkpoint.container import digest_of
-from mario_a3c.checkpoint.store import from_text, load_checkpoint, sidecar_of
+from mario_a3c.checkpoint.sidecar import read_object, sidecar_of
+from mario_a3c.checkpoint.store import load_checkpoint
 from mario_a3c.errors import CheckpointError
 
 
@@ -89,14 +90,14 @@ def find_fault(path: Path) -> str | None:
     except CheckpointError as error:
         return str(error)
     try:
-        described = from_text(sidecar_of(path).read_text())
+        described = read_object(sidecar_of(path))
         with open(path, "rb") as file:
             digest = digest_of(file)
     except FileNotFoundError:
         return f"{sidecar_of(path).name} is missing; scripts/backfill_global_step.py writes it anew"
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         return f"{sidecar_of(path).name} cannot be read: {error}"
-    if not isinstance(described, dict) or described.get("sha256") != digest:
+    if described.get("sha256") != digest:
         return f"{sidecar_of(path).name} speaks of another file"
     if described.get("update") != checkpoint.metadata.get("update"):
         return f"{sidecar_of(path).name} says update {described.get('update')}"

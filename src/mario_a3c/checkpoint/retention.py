@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mario_a3c.checkpoint.names import CheckpointNames, names_in
-from mario_a3c.checkpoint.store import sidecar_of
+from mario_a3c.checkpoint.sidecar import sidecar_of
 
 
 def superfluous(folder: Path, names: CheckpointNames, num_kept: int) -> list[Path]:

@@ -19,6 +19,7 @@ import torch
 
 from mario_a3c.checkpoint.container import DamagedError, check_file, digest_of, seal
 from mario_a3c.checkpoint.migrations import FORMAT, migrate
+from mario_a3c.checkpoint.sidecar import from_text, read_sidecar, sidecar_of, to_sidecar
 from mario_a3c.durable_file import replace_file, sync_folder
 from mario_a3c.errors import CheckpointError
 from mario_a3c.stateful import State
@@ -28,7 +29,6 @@ _DTYPES = (
     torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.bool,
     torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
 )  # fmt: skip
-_MOST_SIDECAR_BYTES = 1 << 22
 # What torch, NumPy and Python answer to contents that make no sense, once the container is in order.
 _SENSELESS = (
     RuntimeError, EOFError, pickle.UnpicklingError, ValueError, KeyError, TypeError, IndexError, AttributeError,
@@ -75,7 +75,7 @@ def write_checkpoint(path: Path, state: State | Packed, metadata: Mapping[str, A
     """`save_checkpoint`, but the names are on disk only after `sync_folder`: for whoever adds links first."""
     content = to_bytes(state if isinstance(state, Packed) else pack(state), metadata)
     replace_file(path, content)
-    replace_file(sidecar_of(path), _sidecar(metadata, len(content), hashlib.sha256(content).hexdigest()))
+    replace_file(sidecar_of(path), to_sidecar(metadata, len(content), hashlib.sha256(content).hexdigest()))
 
 
 def to_bytes(packed: Packed, metadata: Mapping[str, Any]) -> bytes:
@@ -107,39 +107,14 @@ def read_metadata(path: Path) -> dict[str, Any]:
     return dict(load_checkpoint(path).metadata)
 
 
-def read_sidecar(path: Path) -> dict[str, Any] | None:
-    """The `.json` beside a checkpoint, if there is one that speaks of a file of this size. Quick, and no proof."""
-    try:
-        with open(sidecar_of(path), "rb") as file:
-            described = from_text(file.read(_MOST_SIDECAR_BYTES).decode())
-        is_of_this = isinstance(described, dict) and described.get("size_bytes") == path.stat().st_size
-    except (OSError, ValueError, RecursionError):
-        return None
-    return described if is_of_this else None
-
-
 def rebuild_sidecar(path: Path) -> dict[str, Any]:
     """Writes the `.json` of a good checkpoint anew."""
     metadata = read_metadata(path)
     with open(path, "rb") as file:
         digest = digest_of(file)
-    replace_file(sidecar_of(path), _sidecar(metadata, path.stat().st_size, digest))
+    replace_file(sidecar_of(path), to_sidecar(metadata, path.stat().st_size, digest))
     sync_folder(path.parent)
     return metadata
-
-
-def sidecar_of(path: Path) -> Path:
-    return path.with_suffix(".json")
-
-
-def from_text(text: Any) -> Any:
-    """JSON in which no key is given twice."""
-    return json.loads(text, object_pairs_hook=_without_duplicates)
-
-
-def _sidecar(metadata: Mapping[str, Any], size_bytes: int, digest: str) -> bytes:
-    described = {**metadata, "size_bytes": size_bytes, "sha256": digest}
-    return (json.dumps(described, indent=2) + "\n").encode()
 
 
 @contextmanager
@@ -216,10 +191,3 @@ def _unpack(tree: Any, tensors: Mapping[str, torch.Tensor]) -> Any:
         dtype: np.dtype[Any] = np.lib.format.descr_to_dtype(described)
         return np.frombuffer(tensors[tree[_ARRAY]].numpy().tobytes(), dtype).reshape(tree["shape"]).copy()
     return {key: _unpack(each, tensors) for key, each in tree.items()}
-
-
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    plain = dict(pairs)
-    if len(plain) < len(pairs):
-        raise ValueError("a key is given twice")
-    return plain

@@ -156,7 +156,7 @@ def _checkpoints(place: Path) -> Iterator[Path]:
 
 def _row(path: Path) -> dict[str, Any]:
     from mario_a3c.checkpoint.names import all_links
-    from mario_a3c.checkpoint.store import read_sidecar
+    from mario_a3c.checkpoint.sidecar import read_sidecar
 
     described = read_sidecar(path) or {}
     return {

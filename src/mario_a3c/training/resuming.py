@@ -18,7 +18,7 @@ from mario_a3c.checkpoint.choice import (
     wanted_by,
 )
 from mario_a3c.checkpoint.names import OWN_FILES, CheckpointNames, all_latest, all_numbered, names_in, update_in
-from mario_a3c.checkpoint.store import sidecar_of
+from mario_a3c.checkpoint.sidecar import sidecar_of
 from mario_a3c.config import TrainingConfig
 from mario_a3c.config.json_file import to_json
 from mario_a3c.durable_file import link_to, remove_leftovers

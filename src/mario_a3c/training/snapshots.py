@@ -11,7 +11,8 @@ import torch
 
 from mario_a3c.checkpoint.names import CheckpointNames
 from mario_a3c.checkpoint.retention import remove, superfluous
-from mario_a3c.checkpoint.store import Packed, pack, read_sidecar, sidecar_of, write_checkpoint
+from mario_a3c.checkpoint.sidecar import read_sidecar, sidecar_of
+from mario_a3c.checkpoint.store import Packed, pack, write_checkpoint
 from mario_a3c.durable_file import link_to, sync_folder
 from mario_a3c.errors import NumericsError, StorageError
 from mario_a3c.training.trainer import Trainer

@@ -1,0 +1,28 @@
+"""Shows what is in a checkpoint, without running any of it: `python scripts/inspect_checkpoint.py FILE [--json]`."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("path", type=Path, help="a checkpoint")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    arguments = parser.parse_args()
+
+    from mario_a3c.checkpoint.inspection import describe_checkpoint
+    from mario_a3c.errors import MarioError
+
+    try:
+        description = describe_checkpoint(arguments.path)
+    except MarioError as error:
+        print(f"inspect: {error}", file=sys.stderr)
+        return error.exit_code
+    print(json.dumps(description.as_json(), indent=2) if arguments.json else description)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
