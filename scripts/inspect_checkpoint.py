@@ -10,6 +10,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("path", type=Path, help="a checkpoint")
     parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--dry-run", action="store_true", help="only check it")
     arguments = parser.parse_args()
 
     from mario_a3c.checkpoint.inspection import describe_checkpoint
@@ -20,6 +21,9 @@ def main() -> int:
     except MarioError as error:
         print(f"inspect: {error}", file=sys.stderr)
         return error.exit_code
+    if arguments.dry_run:
+        print(f"{arguments.path} is whole")
+        return 0
     print(json.dumps(description.as_json(), indent=2) if arguments.json else description)
     return 0
 
