@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = ["ablate.py", "benchmark_overlap.py", "benchmark_replay.py", "generate_docs.py", "metrics_summary.py"]
+SCRIPTS = [
+    "ablate.py",
+    "backfill_global_step.py",
+    "benchmark_overlap.py",
+    "benchmark_replay.py",
+    "generate_docs.py",
+    "inspect_checkpoint.py",
+    "metrics_summary.py",
+]
 
 
 def run(repository: Path, *argv: str) -> "subprocess.CompletedProcess[str]":

@@ -123,5 +123,6 @@ def _config_of_resumed(early: argparse.Namespace) -> TrainingConfig:
         config,
         budget=dataclasses.replace(config.budget, max_steps=None, max_seconds=None),
         run=dataclasses.replace(config.run, resume=None, fresh=False, save_dir=defaults.run.save_dir),
+        metrics=dataclasses.replace(config.metrics, tensorboard_dir=defaults.metrics.tensorboard_dir),
         cache=defaults.cache,
     )

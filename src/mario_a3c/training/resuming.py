@@ -32,11 +32,13 @@ LOG = logging.getLogger("mario.resume")
 # By the names in a config file; `vector_env.env.` stands for everything below it.
 FREE_SETTINGS = (
     "preset", "run.", "cache.", "engine.", "rom.", "vector_env.num_threads", "budget.max_steps", "budget.max_seconds",
+    "metrics.", "monitoring.", "display.", "evaluation.",
 )  # fmt: skip
-"""Where and how long a run runs, not what it is."""
+"""Where and how long a run runs and what is seen of it, not what it is."""
 FIXED_SETTINGS = (
-    "model.", "vector_env.num_envs", "vector_env.seed", "vector_env.env.", "collector.overlap_collect",
-    "collector.env_groups", "replay.per", "replay.per_capacity", "replay.per_memory_gb", "learner.ema_decay",
+    "model.", "vector_env.num_envs", "vector_env.seed", "vector_env.env.", "starts.", "curriculum.curriculum",
+    "collector.overlap_collect", "collector.env_groups", "learner.ema_decay",
+    "replay.per", "replay.per_capacity", "replay.per_memory_gb",
 )  # fmt: skip
 """What the saved state has its shape and meaning from."""
 _SEQUENCE_LENGTH = "collector.rollout_steps"  # fixed, too, where sequences of it are replayed
