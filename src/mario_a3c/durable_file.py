@@ -24,9 +24,14 @@ def write_durably(path: Path, content: bytes, *, mode: int = 0o666) -> None:
     """
     with _explained(path, len(content)):
         target = path.resolve()
-        target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     replace_file(target, content, mode=mode)
     sync_folder(target.parent)
+
+
+def make_folder(folder: Path) -> None:
+    with _explained(folder, 0):
+        folder.mkdir(parents=True, exist_ok=True)
 
 
 def replace_file(path: Path, content: bytes, *, mode: int = 0o666) -> None:

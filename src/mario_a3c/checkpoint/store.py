@@ -20,7 +20,7 @@ import torch
 from mario_a3c.checkpoint.container import DamagedError, check_file, digest_of, seal
 from mario_a3c.checkpoint.migrations import FORMAT, migrate
 from mario_a3c.checkpoint.sidecar import from_text, read_sidecar, sidecar_of, to_sidecar
-from mario_a3c.durable_file import replace_file, sync_folder
+from mario_a3c.durable_file import make_folder, replace_file, sync_folder
 from mario_a3c.errors import CheckpointError
 from mario_a3c.stateful import State
 
@@ -64,8 +64,9 @@ def pack(state: State) -> Packed:
 def save_checkpoint(path: Path, state: State | Packed, metadata: Mapping[str, Any]) -> Path:
     """Writes the file, then the `.json` of the same stem, which is derived from it and names its size and digest.
 
-    Both are on disk and were read back when this returns.
+    Both are on disk and were read back when this returns. The folder is made where it is missing.
     """
+    make_folder(path.parent)
     write_checkpoint(path, state, metadata)
     sync_folder(path.parent)
     return path

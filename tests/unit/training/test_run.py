@@ -20,6 +20,7 @@ from mario_a3c.errors import CheckpointError, ConfigError, SetupError
 from mario_a3c.run_dir import RunDir
 from mario_a3c.training import trainer as trainer_module
 from mario_a3c.training.run import run_training
+from mario_a3c.training.snapshots import SaveCheckpoints
 from mario_a3c.training.stopping import StopReason, StopRequest
 from tests.support.runs import NUM_ENVS, corridor_config, digest_of, play_the_corridor, resumed
 
@@ -179,7 +180,10 @@ def test_a_run_is_never_silently_continued_or_begun_anew(tmp_path: Path) -> None
         run_training(resumed(corridor_config(tmp_path / "elsewhere")))
 
 
-def test_old_checkpoints_are_removed_and_nothing_is_saved_twice(tmp_path: Path) -> None:
+def test_old_checkpoints_are_removed_and_nothing_is_saved_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SaveCheckpoints, "run_if_due", SaveCheckpoints.save)  # a slow disk would skip some
     config = corridor_config(tmp_path, total_updates=6)
     often = replace(config.run, save_interval=1e-9, keep_checkpoints=2)
     run_training(replace(config, run=often))
