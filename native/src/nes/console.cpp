@@ -268,7 +268,7 @@ void enter_engine(Machine& machine, const recompiler::Program& engine, CpuState&
     machine.pc = cpu.pc;
     machine.a = cpu.a, machine.x = cpu.x, machine.y = cpu.y, machine.s = cpu.s;
     machine.carry = cpu.p & flag_carry;
-    machine.overflow = static_cast<std::uint8_t>((cpu.p & flag_overflow) << 1);
+    machine.overflow = static_cast<std::uint8_t>((cpu.p & flag_overflow) >> 6);
     machine.nz = static_cast<std::uint16_t>(((cpu.p & flag_negative) << 8) | ((cpu.p & flag_zero) ? 0 : 1));
     call_engine(engine, &machine);
     cycle = cycle_of(&machine, machine.left);
@@ -276,7 +276,7 @@ void enter_engine(Machine& machine, const recompiler::Program& engine, CpuState&
     cpu.a = machine.a, cpu.x = machine.x, cpu.y = machine.y, cpu.s = machine.s;
     cpu.p = static_cast<std::uint8_t>((cpu.p & (flag_interrupt | flag_decimal)) | flag_unused | machine.carry |
                                       ((machine.nz & 0xFFu) == 0 ? flag_zero : 0) | ((machine.nz & 0x8080u) ? flag_negative : 0) |
-                                      (machine.overflow >> 1 & flag_overflow));
+                                      (machine.overflow << 6 & flag_overflow));
 }
 
 /// The engine where it has code and time, the interpreter elsewhere: boundaries at which something is due are the interpreter's.

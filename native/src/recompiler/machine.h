@@ -36,7 +36,7 @@ struct Machine {
     std::uint16_t nz;  ///< as in Interpreter
     std::uint8_t a, x, y, s;
     std::uint8_t carry;     ///< 0 or 1
-    std::uint8_t overflow;  ///< in bit 7
+    std::uint8_t overflow;  ///< in bit 0
     std::uint8_t value;
 };
 

@@ -56,7 +56,23 @@ register Machine* m asm("r15");
 #define TAKE_REGISTERS u64 v, t, p
 #define KEEP_S
 #define TABLES (*tables)
+// The chip's carry and overflow are this processor's, of the same sum; and what a comparison carries can be added to what is left.
+#define SUM(carry_out, instructions, ...) do { \
+        bool carry, overflow; \
+        asm(instructions : "+q"(a), "=@cc" carry_out(carry), "=@cco"(overflow) : "qn"(t), ##__VA_ARGS__); \
+        c = carry, v = overflow, nz = a; \
+    } while (0)
+#define ADC SUM("c", "btl $0, %k4\n\tadcb %b3, %b0", "q"(c))
+#define ADC_CLEAR SUM("c", "addb %b3, %b0")
+#define SBC SUM("nc", "cmpb $1, %b4\n\tsbbb %b3, %b0", "q"(c))
+#define SBC_SET SUM("nc", "subb %b3, %b0")
+#define UNLESS_CROSSED(index, first) asm("cmpb %2, %b1\n\tadcl $0, %0" : "+r"(left) : "q"(index), "n"(first) : "cc")
 #else
+#define ADC p = a + t + c; v = ((a ^ p) & (t ^ p)) >> 7; c = p >> 8; a = nz = p & 0xFF
+#define ADC_CLEAR ADC
+#define SBC t ^= 0xFF; ADC
+#define SBC_SET SBC
+#define UNLESS_CROSSED(index, first) left += index < first
 #define ARGUMENTS Machine *m, i32 left, u64 ac, u64 x, u64 y, u64 nz
 #define PASSED(cycles) m, left - (cycles), a | c << 8, x, y, nz
 #define TAKE_REGISTERS \
@@ -179,7 +195,7 @@ private:
     void write(const Region::Member& member) {
         const Block& block = *member.block;
         cycles_ = 0;
-        is_s_changed_ = is_v_changed_ = false;
+        is_s_changed_ = is_v_changed_ = is_carry_clear_ = is_carry_set_ = false;
         print("l%04X:\n", block.address);
         if (member.is_checked) print("    CHECK(0x%04X, %u);\n", block.address, member.needed_cycles);
         unsigned at = block.address;
@@ -259,6 +275,15 @@ private:
             write_implied(decoded.operation);
         }
         cycles_ += cycles_of(decoded);
+        if (changes_carry(decoded.operation)) is_carry_clear_ = is_carry_set_ = false;
+    }
+
+    static bool changes_carry(Operation operation) {
+        using enum Operation;
+        switch (operation) {
+            case ADC: case ASL: case CMP: case CPX: case CPY: case LSR: case ROL: case ROR: case SBC: return true;
+            default: return false;
+        }
     }
 
     static bool is_pointer(Mode mode) { return mode == Mode::indexed_indirect || mode == Mode::indirect_indexed; }
@@ -287,7 +312,10 @@ private:
                 break;
             case Mode::absolute_x:
             case Mode::absolute_y:
-                if (may_cross(decoded) && (base & 0xFF)) print("    left -= %s >= 0x%02X;\n", index, 0x100 - (base & 0xFF));
+                if (may_cross(decoded) && (base & 0xFF)) {
+                    print("    UNLESS_CROSSED(%s, 0x%02X);\n", index, 0x100 - (base & 0xFF));
+                    ++cycles_;
+                }
                 if (base >= 0x8000) std::snprintf(text, sizeof text, "ROM(0x%04X + %s)", base - 0x8000, index);
                 else if ((base & 0x7FF) + 0xFF < 0x800) std::snprintf(text, sizeof text, "RAM(0x%03X + %s)", base & 0x7FF, index);
                 else std::snprintf(text, sizeof text, "RAM((0x%03X + %s) & 0x7FF)", base & 0x7FF, index);
@@ -321,13 +349,16 @@ private:
             case CMP: print("    c = a >= t; nz = (a - t) & 0xFF;\n"); break;
             case CPX: print("    c = x >= t; nz = (x - t) & 0xFF;\n"); break;
             case CPY: print("    c = y >= t; nz = (y - t) & 0xFF;\n"); break;
-            case SBC: print("    t ^= 0xFF;\n"); [[fallthrough]];
+            case SBC:
+                print("    SBC%s;\n", is_carry_set_ ? "_SET" : "");
+                is_v_changed_ = true;
+                break;
             case ADC:
-                print("    p = a + t + c; v = (a ^ p) & (t ^ p); c = p >> 8; a = nz = p & 0xFF;\n");
+                print("    ADC%s;\n", is_carry_clear_ ? "_CLEAR" : "");
                 is_v_changed_ = true;
                 break;
             case BIT:
-                print("    v = t << 1; nz = (t & 0x80) << 8 | ((t & a) != 0);\n");
+                print("    v = t >> 6; nz = (t & 0x80) << 8 | ((t & a) != 0);\n");
                 is_v_changed_ = true;
                 break;
             default: break;
@@ -361,8 +392,8 @@ private:
             case INY: print("    y = nz = (y + 1) & 0xFF;\n"); break;
             case DEX: print("    x = nz = (x - 1) & 0xFF;\n"); break;
             case DEY: print("    y = nz = (y - 1) & 0xFF;\n"); break;
-            case CLC: print("    c = 0;\n"); break;
-            case SEC: print("    c = 1;\n"); break;
+            case CLC: print("    c = 0;\n"), is_carry_clear_ = true, is_carry_set_ = false; break;
+            case SEC: print("    c = 1;\n"), is_carry_set_ = true, is_carry_clear_ = false; break;
             case CLV: print("    v = 0;\n"), is_v_changed_ = true; break;
             case PHA:
                 print("    RAM(0x100 + s) = static_cast<std::uint8_t>(a); s = (s - 1) & 0xFF;\n");
@@ -430,8 +461,8 @@ private:
             case BNE: return "(nz & 0xFF) != 0";
             case BMI: return "(nz & 0x8080) != 0";
             case BPL: return "(nz & 0x8080) == 0";
-            case BVC: return is_v_local ? "(v & 0x80) == 0" : "(m->overflow & 0x80) == 0";
-            default: return is_v_local ? "(v & 0x80) != 0" : "(m->overflow & 0x80) != 0";
+            case BVC: return is_v_local ? "(v & 1) == 0" : "(m->overflow & 1) == 0";
+            default: return is_v_local ? "(v & 1) != 0" : "(m->overflow & 1) != 0";
         }
     }
 
@@ -484,6 +515,7 @@ private:
     const Region* region_ = nullptr;
     unsigned cycles_ = 0;  ///< since `left` was last brought up to date, page crossings apart
     bool is_s_changed_ = false, is_v_changed_ = false;
+    bool is_carry_clear_ = false, is_carry_set_ = false;  ///< for certain
 };
 
 void append_bytes(std::string& out, const char* declaration, std::span<const std::uint8_t> bytes) {
