@@ -1,5 +1,6 @@
 """Fixtures that several rooms share."""
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,3 +48,13 @@ def one_thread() -> Iterator[None]:
 def _no_user_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads or writes the cache of the person who runs it."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+
+
+@pytest.fixture(autouse=True)
+def _log_as_it_was() -> Iterator[None]:
+    """A command that a test runs sets up the log; the next test finds it as it was."""
+    logger = logging.getLogger("mario")
+    level, handlers = logger.level, list(logger.handlers)
+    yield
+    logger.setLevel(level)
+    logger.handlers[:] = handlers
