@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import struct
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,14 @@ def history_of(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
+def wait_for_history(path: Path, num_rows: int) -> list[dict[str, Any]]:
+    """The file is written by a process of W&B's own, which may still be at it."""
+    deadline = time.monotonic() + 60
+    while len(rows := history_of(path)) < num_rows and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return rows
+
+
 @pytest.mark.slow
 def test_the_offline_file_holds_the_same_curves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("wandb")
@@ -59,7 +68,7 @@ def test_the_offline_file_holds_the_same_curves(tmp_path: Path, monkeypatch: pyt
         sink.write(record)
     sink.close()
     (path,) = tmp_path.glob("wandb/offline-run-*/*.wandb")
-    rows = history_of(path)
+    rows = wait_for_history(path, len(records))
     assert [row["_step"] for row in rows] == [record["global_step"] for record in records]
     for row, record in zip(rows, records, strict=True):
         assert {name: row[name] for name in dict(curves(record))} == dict(curves(record))
