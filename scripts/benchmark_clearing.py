@@ -15,8 +15,12 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     parser.add_argument("--out", type=Path, default=Path("output/clearing"), help="folder for runs, table and numbers")
     parser.add_argument("--no-eval", action="store_true", help="do without the 400 fresh episodes of each agent")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be measured")
     parser.add_argument("flags", nargs="*", help="for `mario train`, behind --")
     arguments = parser.parse_args()
+    if arguments.dry_run:
+        print(f"would train with seeds {', '.join(map(str, arguments.seeds))} into {arguments.out}")
+        return 0
     from mario_a3c.bench.clearing import Clearing, make_table, measure_clearing
 
     clearings: list[Clearing] = []

@@ -9,7 +9,9 @@ import pytest
 SCRIPTS = [
     "ablate.py",
     "backfill_global_step.py",
+    "benchmark_clearing.py",
     "benchmark_overlap.py",
+    "benchmark_progress.py",
     "benchmark_replay.py",
     "generate_docs.py",
     "inspect_checkpoint.py",
