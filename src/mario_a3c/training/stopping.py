@@ -17,6 +17,7 @@ LOG = logging.getLogger("mario.train")
 
 # A run that is stuck somewhere does not stop by itself; one that saves a lot takes some seconds.
 _LAST_RESORT_SECONDS = 60.0
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StopReason(Enum):
@@ -57,11 +58,15 @@ class StopRequest:
 
     @contextlib.contextmanager
     def on_signals(self) -> Iterator[None]:
-        """Ctrl-C and SIGTERM set it; a second one ends the process at once. Outside the main thread: nothing."""
+        """Ctrl-C, SIGTERM and a terminal that closes set it; a second one ends the process at once.
+
+        Outside the main thread: nothing. What is ignored (nohup) stays ignored.
+        """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = {number: signal.signal(number, self._handle) for number in (signal.SIGINT, signal.SIGTERM)}
+        heard = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        before = {number: signal.signal(number, self._handle) for number in heard}
         try:
             yield
         finally:
