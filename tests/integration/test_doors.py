@@ -13,6 +13,7 @@ SCRIPTS = [
     "benchmark_overlap.py",
     "benchmark_progress.py",
     "benchmark_replay.py",
+    "compatibility_smoke.py",
     "generate_docs.py",
     "inspect_checkpoint.py",
     "metrics_summary.py",

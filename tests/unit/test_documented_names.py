@@ -75,6 +75,7 @@ FILES = {
     "scripts/backfill_global_step.py": "CK-12",
     "scripts/inspect_checkpoint.py": "CK-05",
     ".github/workflows/backfill.yml": "CK-14",
+    "scripts/compatibility_smoke.py": "CK-16",
     ".github/workflows/ci.yml": "PK-14",
     "docs/ROADMAP.md": "PK-19",
     "docs/metrics_schema.md": "LG-15",

@@ -93,6 +93,8 @@ def restore(training: Training, choice: Choice, run_dir: RunDir) -> None:
         training.trainer.parts.restore(choice.checkpoint.state)
     except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
         raise CheckpointError(f"{choice.path} does not fit this run: {error!r}; choose another one") from error
+    if metadata["config"].get("collector", {}).get("overlap_collect"):
+        LOG.info("the rollout that was being collected when this was saved is not part of it: it is collected anew")
     if choice.path.parent.resolve() == run_dir.path.resolve():
         _set_aside_after(choice, run_dir)
     LOG.info("goes on from update %s, %s", f"{choice.update:,}", choice.path)

@@ -62,6 +62,14 @@ def test_started_again_an_unfinished_run_goes_on_and_says_so(tmp_path: Path, cap
     assert "goes on from update 3" in caplog.text
 
 
+def test_an_overlapped_run_says_what_it_does_without(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    collector = CollectorConfig(rollout_steps=4, overlap_collect=True)
+    config = corridor_config(tmp_path, collector=collector, total_updates=20, max_steps=2 * ROLLOUT)
+    run_training(config)
+    assert one_more(config).num_updates == 5
+    assert "the rollout that was being collected when this was saved is not part of it" in caplog.text
+
+
 def test_a_run_with_other_settings_is_not_continued_without_being_asked(tmp_path: Path) -> None:
     config = stopped(tmp_path)
     other = replace(config, learner=replace(config.learner, lr=0.5))
