@@ -189,7 +189,8 @@ def test_a_fault_anywhere_is_no_saved_checkpoint_and_leaves_the_last_good_one(
         trainer.make_update()
         saving.save()
         trainer.make_update()
-        caplog.set_level(logging.INFO)
+        caplog.set_level(logging.INFO, "mario")
+        caplog.clear()
         with (
             failing(monkeypatch, operation, number, at),
             pytest.raises(StorageError, match=os.strerror(number)) as error,
