@@ -51,7 +51,7 @@ def train_on_the_ledge(curriculum: Any) -> tuple[StartSampler, float, list[float
     for rollout, _ in training.updates():
         sampler.observe(rollout.episodes)
         envs.set_weights(sampler.weights())
-        starts.append(sampler.measures()["1-1/start"])
+        starts.append(sampler.measures()["stage_starts"]["1-1"])
         clears.append(float(np.mean(rollout.episodes["end_reason"] == 1)))
     return sampler, greedy_return(Ledge(16, length=LENGTH), model), starts, clears[0]
 
@@ -62,7 +62,7 @@ def test_a_ledge_that_chance_never_crosses_is_learned_backward() -> None:
     assert starts == sorted(starts, reverse=True)
     assert starts[0] > 0.7
     assert starts[-1] == 0.0
-    assert sampler.measures()["1-1/real_starts"] == 1.0
+    assert sampler.measures()["stage_real_starts"]["1-1"] == 1.0
     assert reached == Ledge.best_return
 
 

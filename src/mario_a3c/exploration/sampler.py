@@ -136,29 +136,30 @@ class StartSampler:
         self._stages.restore(state["weights"])
         self._real_rate.restore(state["real_rate"])
 
-    def measures(self) -> dict[str, float]:
-        """What the curricula have come to, by name, for logs and metrics."""
-        weights, real = self._stages.weights(), self._real_rate
-        shares = self._starts.shares()[self.table.first]
-        found = {}
-        for number, stage in enumerate(self.table.stages):
-            found[f"{stage}/weight"] = float(weights[number])
-            found[f"{stage}/real_starts"] = float(shares[number])
-            found[f"{stage}/start"] = self._earliest(number)
-            found[f"{stage}/clear_rate"] = float(real.clears[number] / max(real.tries[number], 1.0))
-        return found
+    def measures(self) -> dict[str, dict[str, float]]:
+        """What the curricula have come to, for the metrics: by the name of the field, then of the stage."""
+        return {
+            "stage_weights": self._by_stage(self._stages.weights()),
+            "stage_starts": self._by_stage(self._earliest()),
+            "stage_real_starts": self._by_stage(self._starts.shares()[self.table.first]),
+        }
 
     def __str__(self) -> str:
         """`1-1 from its start, clears 97 %, 3 % of play; 1-2 from 45 % of its way on, clears 10 %, 5 % of play`"""
-        found = self.measures()
+        weights, starts = self._stages.weights(), self._earliest()
+        rates = self._real_rate.clears / np.maximum(self._real_rate.tries, 1.0)
         parts = []
-        for stage in self.table.stages:
-            start, rate, weight = (found[f"{stage}/{name}"] for name in ("start", "clear_rate", "weight"))
+        for stage, start, rate, weight in zip(self.table.stages, starts, rates, weights, strict=True):
             where = f"from {start:.0%} of its way on" if start else "from its start"
             parts.append(f"{stage} {where}, clears {rate:.0%}, {weight:.0%} of episodes")
         return "; ".join(parts)
 
-    def _earliest(self, stage: int) -> float:
-        """Of the way, where the earliest of the starts along it lies; 0 when all episodes begin at the stage's own."""
-        along = (self.table.stage == stage) & (self.table.position > 0) & (self._starts.shares() > 0)
-        return float(self.table.share[along].min()) if along.any() else 0.0
+    def _by_stage(self, numbers: Counts) -> dict[str, float]:
+        return {str(stage): float(number) for stage, number in zip(self.table.stages, numbers, strict=True)}
+
+    def _earliest(self) -> Counts:
+        """Of each way, where the earliest start along it lies; 0 when all begin at the stage's own. [stages]"""
+        along = (self.table.position > 0) & (self._starts.shares() > 0)
+        earliest = np.ones(len(self.table.stages))
+        np.minimum.at(earliest, self.table.stage[along], self.table.share[along])
+        return np.where(earliest < 1.0, earliest, 0.0)

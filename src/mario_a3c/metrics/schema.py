@@ -38,6 +38,7 @@ class Field:
 
 _EPISODE = "once an episode has ended"
 _REPLAY = "with --per"
+_STARTS = "with --curriculum, or starts along the way"
 _GPU = "where NVIDIA's driver answers"
 
 _IDENTITY = (
@@ -109,6 +110,30 @@ METRICS = (
     ),
     Field("eval_clear_rate", "number", "share", "of the newest evaluation's episodes", "evaluation", "after one"),
     Field("eval_update", "integer", "updates", "whose weights it was about", "evaluation", "after one"),
+    Field(
+        "stage_weights",
+        "numbers by name",
+        "share",
+        "of the episodes, how many begin in each stage",
+        "stage_weights",
+        _STARTS,
+    ),
+    Field(
+        "stage_starts",
+        "numbers by name",
+        "share",
+        "of each stage's way, how much lies before the earliest start along it; 0: all begin at its own start",
+        "stage_starts",
+        _STARTS,
+    ),
+    Field(
+        "stage_real_starts",
+        "numbers by name",
+        "share",
+        "of each stage's episodes, how many begin at its own start",
+        "stage_real_starts",
+        _STARTS,
+    ),
     Field("furthest_progress", "number", "pixels", "largest progress of any episode", "episodes", _EPISODE),
     # Speed, and where the time goes: since the last record.
     Field("env_steps_per_sec", "number", "steps/s", "of all environments together", "speed"),

@@ -145,6 +145,7 @@ class Telemetry:
             **speed,
             "eta_seconds": eta_seconds(trainer, speed["updates_per_sec"], speed["env_steps_per_sec"]),
             **replay_fields(parts.replay, trainer.last_rollout),
+            **({} if parts.starts is None else parts.starts.measures()),
             **self._monitor.resources.fields,
             "telemetry_cpu_share": self.cpu_share(),
         }

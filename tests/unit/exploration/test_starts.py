@@ -69,16 +69,17 @@ BACKWARD = CurriculumConfig(curriculum="starts", clear_rate_episodes=10, real_st
 def test_starts_move_back_as_they_are_cleared_until_all_are_real() -> None:
     table = table_of(6)
     sampler = StartSampler(table, StartConfig(), BACKWARD)
-    seen = [sampler.measures()["1-1/start"]]
+    seen = [sampler.measures()["stage_starts"]["1-1"]]
     assert sampler.weights() == pytest.approx([0.25, 0, 0, 0, 0.25, 0.25, 0.25])
     for position in (4, 3, 2, 1):
         sampler.observe(ended(table, 0, position, clears=1, fails=9))
-        assert sampler.measures()["1-1/start"] == seen[-1], "one in ten is too few"
+        assert sampler.measures()["stage_starts"]["1-1"] == seen[-1], "one in ten is too few"
         sampler.observe(ended(table, 0, position, clears=6, fails=4))
-        seen.append(sampler.measures()["1-1/start"])
+        seen.append(sampler.measures()["stage_starts"]["1-1"])
         assert sampler.weights().sum() == pytest.approx(1.0)
     assert seen == sorted(seen, reverse=True)
     assert sampler.weights() == pytest.approx([1, 0, 0, 0, 0, 0, 0])
+    assert str(sampler) == "1-1 from its start, clears 0%, 100% of episodes"
 
 
 def test_what_is_near_the_goal_is_not_forgotten() -> None:
@@ -94,8 +95,7 @@ def test_a_stage_that_is_cleared_from_its_start_needs_no_others() -> None:
     table = table_of(6, 6)
     sampler = StartSampler(table, StartConfig(), BACKWARD)
     sampler.observe(ended(table, 1, 0, clears=5, fails=5))
-    found = sampler.measures()
-    assert (found["1-1/real_starts"], found["1-2/real_starts"]) == (0.25, 1.0)
+    assert sampler.measures()["stage_real_starts"] == {"1-1": 0.25, "1-2": 1.0}
 
 
 def test_patience_ends() -> None:
@@ -103,9 +103,9 @@ def test_patience_ends() -> None:
     sampler = StartSampler(table, StartConfig(), BACKWARD)
     for _ in range(4 * 10 - 1):
         sampler.observe(ended(table, 0, int(sampler._starts.frontier[0]), clears=0, fails=10))  # type: ignore[attr-defined]
-    assert sampler.measures()["1-1/real_starts"] == 0.25
+    assert sampler.measures()["stage_real_starts"]["1-1"] == 0.25
     sampler.observe(ended(table, 0, 1, clears=0, fails=10))
-    assert sampler.measures()["1-1/real_starts"] == 1.0
+    assert sampler.measures()["stage_real_starts"]["1-1"] == 1.0
 
 
 def test_only_whole_stages_are_handed_on() -> None:
