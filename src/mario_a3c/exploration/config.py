@@ -40,7 +40,7 @@ class StartConfig:
     start_early: float = option(0.0, "share of the episodes that begin in the first third of the way")
     start_middle: float = option(0.0, "share of the episodes that begin in its middle third")
     start_late: float = option(0.0, "share of the episodes that begin in its last third, near the goal")
-    start_states: int = option(24, "states along the way of each stage")
+    start_states: int = option(48, "states along the way of each stage, three of them right before its goal")
 
     def __post_init__(self) -> None:
         shares = (self.start_early, self.start_middle, self.start_late)
@@ -66,7 +66,7 @@ class CurriculumConfig:
     )
     clear_rate_to_move: float = option(0.2, "starts move back when this share of their episodes reached the flag")
     clear_rate_episodes: int = option(40, "episodes of a stage over which that share is measured")
-    patience_episodes: int = option(5000, "starts move back after so many episodes of a stage, whatever they reached")
+    patience_episodes: int = option(2000, "starts move back after so many episodes of a stage, whatever they reached")
     real_starts: float = option(0.25, "share of the episodes that begin at the start of the stage all along; 1 at last")
     stage_floor: float = option(0.3, "every stage is played at least so often, of an even share")
 

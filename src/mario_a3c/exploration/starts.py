@@ -13,6 +13,7 @@ from mario_a3c.native.stage_search import ActionPath
 from mario_a3c.native.start_states import Stage
 
 _STANDS = 0  # of a game's motion
+_STEPS_FROM_GOAL = (6, 12, 24)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +50,18 @@ class StartTable:
 def path_starts(task: StageTask, path: ActionPath, num_states: int, console: Console) -> list[StartState]:
     """`num_states` states in which the player has control, evenly along the path; named like "8-4 at 0.52".
 
-    Near each even place one is taken in which the player stands, if there is one: from the middle of a jump little can
-    be decided. The console is used for playing. The path is one of the agent's own actions and steps, so it could be
-    copied.
+    The last three are a few steps from the goal: from there chance must be able to reach it. Near each place one is
+    taken in which the player stands, if there is one: from the middle of a jump little can be decided. The console is
+    used for playing. The path is one of the agent's own actions and steps, so it could be copied.
     """
     has_control, stands = _looks(task, path, console)
-    spacing = len(path) / (num_states + 1)
+    num_even = num_states - len(_STEPS_FROM_GOAL)
+    spacing = len(path) / (num_even + 1)
     wanted: set[int] = set()
-    for even in np.arange(1, num_states + 1) * spacing:
+    for place in [*(len(path) - np.array(_STEPS_FROM_GOAL)), *(np.arange(num_even, 0, -1) * spacing)]:
         free = [step for step in np.flatnonzero(has_control).tolist() if step not in wanted]
-        near = [step for step in free if stands[step] and abs(step - even) <= spacing / 2]
-        wanted.update(sorted(near or free, key=lambda step: abs(step - even))[:1])
+        near = [step for step in free if stands[step] and abs(step - place) <= min(spacing, _STEPS_FROM_GOAL[0]) / 2]
+        wanted.update(sorted(near or free, key=lambda step: abs(step - place))[:1])
     found = []
     for number, _ in enumerate(play_path(task, path, console), start=1):
         if number in wanted:
