@@ -80,6 +80,10 @@ bool Raster::begin_line(unsigned line) {
         registers_.v = moved_down(registers_.v, lines);
         copy_horizontal(registers_);
         position_ = start;
+    } else if (position_ == prerender_dot && next_access() > start && registers_.is_rendering()) {
+        // Nobody touched anything so far: the line before the first took over all of t.
+        registers_.v = moved_down(registers_.t, line);
+        position_ = start;
     } else {
         run_to(start);
     }
