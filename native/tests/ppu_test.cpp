@@ -185,6 +185,33 @@ TEST(the_ninth_sprite_of_a_line_sets_the_overflow_flag) {
     }
 }
 
+TEST(the_scroll_position_does_not_depend_on_how_often_the_status_is_read) {
+    // Once per line, never, and with a write in between, which moves t: the same v where the frame ends.
+    for (const bool scrolls : {false, true}) {
+        Bench polling, quiet;
+        for (Bench* bench : {&polling, &quiet}) {
+            bench->set_address(0x2345);
+            bench->write(1, mask_rendering, 200);
+        }
+        const auto scroll = [&](Bench& bench) {
+            bench.write(5, 0x55, line0_dot + 100 * dots_per_line);
+            bench.write(5, 0x00, line0_dot + 100 * dots_per_line + 9);
+        };
+        for (unsigned line = 1; line < num_lines; ++line) {
+            if (scrolls && line == 101) scroll(polling);
+            (void)polling.read(2, line0_dot + line * dots_per_line - 20);
+        }
+        if (scrolls) scroll(quiet);
+        for (Bench* bench : {&polling, &quiet}) {
+            (void)bench->cycle_at(0);
+            bench->ppu.catch_up(bench->state.frame_start + bench->state.frame_dots() - 1);
+        }
+        CHECK(polling.state.registers.v == quiet.state.registers.v);
+        CHECK(polling.state.position == quiet.state.position);
+        CHECK(polling.state.status == quiet.state.status);
+    }
+}
+
 TEST(oam_is_written_byte_by_byte_but_not_while_it_is_drawn) {
     Bench bench;
     bench.write(3, 0x10, 100);

@@ -17,7 +17,8 @@ struct FrameStep {
 // The first step happens only where a write to $4017 asks for it, in the five-step mode.
 constexpr std::array<FrameStep, 5> four_steps{
     {{0, false, false}, {first_step_cycle, true, false}, {29828, false, true}, {29829, true, true}, {29830, false, true}}};
-constexpr std::array<FrameStep, 4> five_steps{{{0, true, false}, {first_step_cycle, true, false}, {37281, true, false}, {37282, false, false}}};
+constexpr std::array<FrameStep, 4> five_steps{
+    {{0, true, false}, {first_step_cycle, true, false}, {37281, true, false}, {37282, false, false}}};
 
 const FrameStep& step_of(bool is_five_step, std::uint8_t step) { return is_five_step ? five_steps[step & 3u] : four_steps[step % 5u]; }
 unsigned last_step(bool is_five_step) { return is_five_step ? five_steps.size() - 1 : four_steps.size() - 1; }

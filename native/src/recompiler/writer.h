@@ -1,5 +1,5 @@
-// Writes a cartridge's program as C++: one function per block, which ends by jumping to the next (a tail call), with the 6502's
-// registers in those of the machine.
+// Writes a cartridge's program as C++: one function per block, or for several hot ones that belong together, which ends by jumping to
+// the next (a tail call), with the 6502's registers in those of the machine.
 //
 // A block begins only when the deadline lies behind its last cycle, so nothing in it has to look whether an interrupt or the end
 // of the frame is due. Where it is too near, or where an instruction is not translated, the engine leaves, and the interpreter goes on.
