@@ -35,7 +35,7 @@ COMMANDS = (
     Command("explore", "find a way through every stage by searching the game itself"),
     Command("replay", "play recordings again and say how they end"),
     Command("rom", "find, fetch and check the game's ROM"),
-    Command("recompile", "compile the game's program for this machine: frames eleven times faster"),
+    Command("recompile", "compile the game's program for this machine: frames fourteen times faster"),
     Command("doctor", "check this machine and say what each missing thing costs"),
     Command("cache", "list or clear what is kept in the cache folder"),
 )

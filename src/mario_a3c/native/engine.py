@@ -265,7 +265,7 @@ def _log_once(error: MarioError) -> None:
     reason = str(error)
     if reason not in _logged:
         _logged.add(reason)
-        LOG.warning("the interpreter runs the game, about eleven times slower than compiled code: %s", reason)
+        LOG.warning("the interpreter runs the game, about fourteen times slower than compiled code: %s", reason)
 
 
 def _key(cartridge: Cartridge) -> str:
