@@ -30,6 +30,8 @@ COMMANDS = (
     Command("status", "say whether a run lives, stalls or has ended, and how far it is"),
     Command("eval", "play episodes with a checkpoint: clear rates under four kinds of play"),
     Command("checkpoint", "list, inspect, check, remove or export what runs have saved"),
+    Command("report", "evaluate checkpoints on all stages and write a page about it"),
+    Command("watch", "look on while an agent learns"),
     Command("play", "play a stage with the keyboard, and record it"),
     Command("bench", "measure how fast the console and the environments are, beside others"),
     Command("explore", "find a way through every stage by searching the game itself"),
