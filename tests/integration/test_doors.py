@@ -10,6 +10,7 @@ SCRIPTS = [
     "ablate.py",
     "backfill_global_step.py",
     "benchmark_clearing.py",
+    "benchmark_evaluation.py",
     "benchmark_overlap.py",
     "benchmark_progress.py",
     "benchmark_replay.py",

@@ -51,6 +51,9 @@ class TaskArena:
         self._task.step(actions)
         self.ended[:] = self._task.terminated | self._task.truncated
 
+    def rest(self, lanes: npt.NDArray[np.int64]) -> None:
+        pass
+
     def close(self) -> None:
         self._task.close()
 

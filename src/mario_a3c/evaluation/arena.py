@@ -33,6 +33,10 @@ class Arena(Protocol):
 
     def step(self, actions: npt.NDArray[np.int64]) -> None: ...
 
+    def rest(self, lanes: npt.NDArray[np.int64]) -> None:
+        """Nobody plays here any more; the steps to come are to cost little."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -80,7 +84,8 @@ def env_of_mode(env: MarioEnvConfig, mode: Mode) -> MarioEnvConfig:
 
 
 class MarioArena:
-    """The game. An episode that has ended runs on unseen until its lane is begun again."""
+    """The game. Where an episode has ended, the player stands at the start of the stage until the next one begins: left
+    alone, the game would go on through lost lives and the screens between, which costs more than an episode."""
 
     def __init__(self, batch: MarioBatch) -> None:
         self._batch = batch
@@ -106,6 +111,12 @@ class MarioArena:
     def step(self, actions: npt.NDArray[np.int64]) -> None:
         self._batch.step(actions)
         np.logical_or(self._batch.terminated, self._batch.truncated, out=self.ended)
+
+    def rest(self, lanes: npt.NDArray[np.int64]) -> None:
+        if len(lanes):
+            mask = np.zeros(self._batch.num_envs, np.bool_)
+            mask[lanes] = True
+            self._batch.reset(mask=mask, state=self._states)
 
     def close(self) -> None:
         self._batch.close()

@@ -124,12 +124,15 @@ class LaneGroup:
         self._begin([lane for lane, queue in enumerate(self._queues) if queue])
         while any(self._running) and not should_stop():
             moves = self._player.move(self._arena.observations)
-            self._arena.step(moves.actions)
+            is_empty = [running is None for running in self._running]
+            self._arena.step(np.where(is_empty, 0, moves.actions))
             self._note_step(moves)
-            ended = [int(lane) for lane in np.flatnonzero(self._arena.ended) if self._running[lane] is not None]
+            ended = np.flatnonzero(self._arena.ended).tolist()
             for lane in ended:
-                on_episode(self._finish(lane))
+                if not is_empty[lane]:
+                    on_episode(self._finish(lane))
             self._begin([lane for lane in ended if self._queues[lane]])
+            self._arena.rest(np.array([lane for lane in ended if self._running[lane] is None], np.int64))
 
     def _begin(self, lanes: list[int]) -> None:
         if not lanes:
