@@ -53,8 +53,8 @@ def main(argv: Sequence[str]) -> int:
 
 def watch(arguments: Arguments, screen: "Screen") -> int:
     """How many episodes were shown. Each is played with the weights that are the newest when it begins."""
-    from mario_a3c.envs.mario_batch import stages_to_play
     from mario_a3c.envs.play import QUIT, names_of
+    from mario_a3c.envs.stages import stages_to_play
     from mario_a3c.evaluation.videos import Studio
     from mario_a3c.native.rom import locate_rom
     from mario_a3c.native.start_states import start_states
