@@ -72,6 +72,8 @@ def env_of_mode(env: MarioEnvConfig, mode: Mode) -> MarioEnvConfig:
         world=1,
         stage=1,
         stage_span=1,
+        stages="",
+        held_out_stages="",
         random_stage=False,
         one_life=True,
         one_stage=True,

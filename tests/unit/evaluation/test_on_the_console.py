@@ -59,8 +59,9 @@ def test_an_episode_says_how_it_went(arenas: MarioArenas) -> None:
 
 def test_modes_differ_in_what_they_promise_and_in_nothing_else() -> None:
     env = MarioEnvConfig(
-        world=4, stage=2, random_stage=True, noop_max=7, sticky=0.5, one_life=False, progress="map",
-        augmentation=AugmentationConfig(augment_shift=4), frame_skip=3, action_set="complex",
+        world=4, stage=2, random_stage=True, stages="1-1..2-4", held_out_stages="1-2", noop_max=7, sticky=0.5,
+        one_life=False, progress="map", augmentation=AugmentationConfig(augment_shift=4), frame_skip=3,
+        action_set="complex",
     )  # fmt: skip
     kinds = {mode: env_of_mode(env, mode) for mode in MODES}
     assert {mode: (each.noop_max, each.sticky) for mode, each in kinds.items()} == {
@@ -69,6 +70,7 @@ def test_modes_differ_in_what_they_promise_and_in_nothing_else() -> None:
     for each in kinds.values():
         assert replace(each, noop_max=0, sticky=0.0) == kinds["greedy"]
         assert (each.frame_skip, each.action_set) == (3, "complex")
+        assert (each.stages, each.held_out_stages) == ("", "")
         assert (each.augmentation, each.one_life, each.progress) == (AugmentationConfig(), True, "position")
 
 
