@@ -59,7 +59,7 @@ def test_an_episode_says_how_it_went(arenas: MarioArenas) -> None:
 
 def test_modes_differ_in_what_they_promise_and_in_nothing_else() -> None:
     env = MarioEnvConfig(
-        world=4, stage=2, random_stage=True, stages="1-1..2-4", held_out_stages="1-2", noop_max=7, sticky=0.5,
+        random_stage=True, stages="1-1..2-4", held_out_stages="1-2", noop_max=7, sticky=0.5,
         one_life=False, progress="map", augmentation=AugmentationConfig(augment_shift=4), frame_skip=3,
         action_set="complex",
     )  # fmt: skip
