@@ -30,7 +30,7 @@ _LEFT_OF_ROOM = 0x8000 // 16
 _VERSION = 2
 # A map is looked at for a whole training run: its path is worth some seconds more than one that is only shown. One
 # thread for each stage, several stages at once: runs that depend on it are then the same on every machine.
-MAP_SEARCH = SearchConfig(threads=1, polish_frames=800_000)
+MAP_SEARCH = SearchConfig(threads=1, max_frames=20_000_000, polish_frames=800_000)
 
 
 @dataclass(frozen=True, slots=True)
