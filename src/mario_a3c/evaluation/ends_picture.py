@@ -9,12 +9,11 @@ from mario_a3c.envs.env_batch import EndReason
 from mario_a3c.evaluation.drawing import Colour, Picture, draw_box
 from mario_a3c.evaluation.episodes import EpisodeResult
 from mario_a3c.native.console import Console
-from mario_a3c.native.level_picture import STATUS_BAR_HEIGHT, level_pictures
+from mario_a3c.native.level_picture import PLAYER_MIDDLE, STATUS_BAR_HEIGHT, level_pictures, stack_panels
 
 _RED, _GREEN, _ORANGE, _DARK = (230, 30, 30), (30, 170, 60), (240, 150, 30), (24, 24, 32)
 _RADIUS = 6
 _OPACITY = 0.55
-_BODY = (8, 24)  # the middle of a small player, from the corner that the game counts from
 _BAR_WIDTH, _STRIP_HEIGHT = 16, 48
 _GAP = 6
 
@@ -29,22 +28,15 @@ def draw_ends(results: Sequence[EpisodeResult], console: Console, start: bytes) 
         here = [each for each in results if each.room == area.room]
         if here or number == 0:
             panels.append(_panel(area.picture, here))
-    width = max(panel.shape[1] for panel in panels)
-    height = sum(panel.shape[0] + _GAP for panel in panels) - _GAP
-    picture = np.full((height, width, 3), _DARK, np.uint8)
-    top = 0
-    for panel in panels:
-        picture[top : top + panel.shape[0], : panel.shape[1]] = panel
-        top += panel.shape[0] + _GAP
-    return picture
+    return stack_panels(panels, gap=_GAP, background=_DARK)
 
 
 def _panel(scenery: Picture, results: Sequence[EpisodeResult]) -> Picture:
     strip = np.full((_STRIP_HEIGHT, scenery.shape[1], 3), _DARK, np.uint8)
     panel = np.concatenate([scenery, strip])
     for result in results:
-        x = int(np.clip(result.x + _BODY[0], 0, scenery.shape[1] - 1))
-        y = int(np.clip(result.y + _BODY[1] - STATUS_BAR_HEIGHT, 0, scenery.shape[0] - 1))
+        x = int(np.clip(result.x + PLAYER_MIDDLE[0], 0, scenery.shape[1] - 1))
+        y = int(np.clip(result.y + PLAYER_MIDDLE[1] - STATUS_BAR_HEIGHT, 0, scenery.shape[0] - 1))
         _draw_disc(panel[: scenery.shape[0]], x, y, _colour(result))
     _draw_counts(panel, scenery.shape[0], results)
     return panel
@@ -56,7 +48,7 @@ def _draw_counts(panel: Picture, top: int, results: Sequence[EpisodeResult]) -> 
     columns: dict[Colour, npt.NDArray[np.int64]] = {}
     for result in results:
         counts = columns.setdefault(_colour(result), np.zeros(num_columns, np.int64))
-        counts[int(np.clip((result.x + _BODY[0]) // _BAR_WIDTH, 0, num_columns - 1))] += 1
+        counts[int(np.clip((result.x + PLAYER_MIDDLE[0]) // _BAR_WIDTH, 0, num_columns - 1))] += 1
     most = max((int(total) for total in sum(columns.values(), np.zeros(num_columns, np.int64))), default=0)
     filled = np.zeros(num_columns)
     for colour, counts in columns.items():

@@ -15,13 +15,12 @@ import numpy.typing as npt
 from mario_a3c.exploration.task import PlayedStep, StageTask, play_path
 from mario_a3c.native.bindings import GameRecord
 from mario_a3c.native.console import Console
-from mario_a3c.native.level_picture import LEVEL_HEIGHT, STATUS_BAR_HEIGHT, level_pictures
+from mario_a3c.native.level_picture import LEVEL_HEIGHT, PLAYER_MIDDLE, STATUS_BAR_HEIGHT, level_pictures, stack_panels
 from mario_a3c.native.stage_search import NEVER, ActionPath
 
 _CELL = 16
 _TOP_MARGIN = 3 * _CELL  # players jump above the screen
 _GAP = 8
-_BODY = (8, 24)  # where the middle of a small player lies, from the corner that the game counts from
 _FAR, _NEAR = np.array([40, 70, 255.0]), np.array([255, 230, 40.0])
 _UNKNOWN = np.array([128, 128, 128.0])
 _OPACITY = 0.45
@@ -52,7 +51,7 @@ def draw_exploration(
         _draw_cells(panel, cells[cells["room"] == room], int(cells["remaining_steps"][0]))
         _draw_path(panel, visits, room)
         panels.append(panel)
-    return _stack(panels)
+    return stack_panels(panels, gap=_GAP, background=_NOTHING)
 
 
 def _visits(task: StageTask, path: ActionPath, console: Console) -> list[_Visit]:
@@ -68,7 +67,7 @@ def _steps(task: StageTask, path: ActionPath, console: Console) -> list[PlayedSt
 def _visit(game: GameRecord) -> _Visit:
     x = game.x - 0x10000 if game.x >= 0x8000 else game.x
     y = (game.y_screen - 1) * 256 + game.y_on_screen
-    return _Visit(game.room, x + _BODY[0], y + _BODY[1] - STATUS_BAR_HEIGHT + _TOP_MARGIN)
+    return _Visit(game.room, x + PLAYER_MIDDLE[0], y + PLAYER_MIDDLE[1] - STATUS_BAR_HEIGHT + _TOP_MARGIN)
 
 
 def _panel(scenery: npt.NDArray[np.uint8] | None, cells: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
@@ -93,7 +92,7 @@ def _draw_cells(panel: npt.NDArray[np.uint8], cells: npt.NDArray[Any], most_step
         drawn[int(cell["x"]), int(cell["y"])] = _FAR + (_NEAR - _FAR) * share if is_known else _UNKNOWN
     for (column, row), colour in drawn.items():
         left = column * _CELL
-        top = row * _CELL - 256 + _BODY[1] - _CELL // 2 - STATUS_BAR_HEIGHT + _TOP_MARGIN
+        top = row * _CELL - 256 + PLAYER_MIDDLE[1] - _CELL // 2 - STATUS_BAR_HEIGHT + _TOP_MARGIN
         square = panel[max(0, top) : max(0, top + _CELL - 1), left : left + _CELL - 1]
         square[...] = (square * (1 - _OPACITY) + colour * _OPACITY).astype(np.uint8)
 
@@ -124,14 +123,3 @@ def _square(panel: npt.NDArray[np.uint8], visit: _Visit, colour: tuple[int, int,
     for size, inner in ((5, _BLACK), (4, colour)):
         top, left = max(0, visit.y - size), max(0, visit.x - size)
         panel[top : max(0, visit.y + size), left : max(0, visit.x + size)] = inner
-
-
-def _stack(panels: list[npt.NDArray[np.uint8]]) -> npt.NDArray[np.uint8]:
-    width = max(panel.shape[1] for panel in panels)
-    height = sum(panel.shape[0] + _GAP for panel in panels) - _GAP
-    picture = np.full((height, width, 3), _NOTHING, np.uint8)
-    top = 0
-    for panel in panels:
-        picture[top : top + panel.shape[0], : panel.shape[1]] = panel
-        top += panel.shape[0] + _GAP
-    return picture

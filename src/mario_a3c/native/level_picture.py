@@ -5,6 +5,7 @@ interfere is held still: the game draws each new column as it does for a player.
 (player, enemies, lifts, fire bars) are left out; coins and question blocks are at their brightest.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from mario_a3c.native.view import SCREEN_HEIGHT, SCREEN_WIDTH, View
 
 STATUS_BAR_HEIGHT = 32
 LEVEL_HEIGHT = SCREEN_HEIGHT - STATUS_BAR_HEIGHT
+PLAYER_MIDDLE = (8, 24)  # of a small player, from the corner that the game counts from
 
 _VIEW = View(y=STATUS_BAR_HEIGHT, height=LEVEL_HEIGHT, out_width=SCREEN_WIDTH, out_height=LEVEL_HEIGHT, is_rgb=True)
 _STRIP_WIDTH = 32
@@ -71,6 +73,20 @@ def level_pictures(console: Console, start_state: bytes) -> list[LevelPicture]:
             # Where that leads in turn is no more of the stage's: stages share their bonus rooms.
             pictures[room], _ = _draw_area(console)
     return list(pictures.values())
+
+
+def stack_panels(
+    panels: Sequence[npt.NDArray[np.uint8]], *, gap: int, background: int | tuple[int, int, int]
+) -> npt.NDArray[np.uint8]:
+    """Pictures of areas [H, W, 3] as one, below each other."""
+    width = max(panel.shape[1] for panel in panels)
+    height = sum(panel.shape[0] + gap for panel in panels) - gap
+    picture = np.full((height, width, 3), background, np.uint8)
+    top = 0
+    for panel in panels:
+        picture[top : top + panel.shape[0], : panel.shape[1]] = panel
+        top += panel.shape[0] + gap
+    return picture
 
 
 def _draw_area(console: Console) -> tuple[LevelPicture, set[int]]:
