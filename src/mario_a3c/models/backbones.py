@@ -113,19 +113,20 @@ def impala_convolutions(config: ModelConfig, in_channels: int) -> nn.Sequential:
 
 def nature_convolutions(config: ModelConfig, in_channels: int) -> nn.Sequential:
     """Mnih et al. 2015; the last ReLU is the backbone's own."""
+    first, second, third = config.nature_channels
 
     def convolution(channels_before: int, channels: int, size: int, stride: int) -> nn.Module:
         return orthogonal(nn.Conv2d(channels_before, channels, size, stride), gain=2**0.5)
 
     return nn.Sequential(
-        orthogonal(FirstConvolution(in_channels, 32, 8, stride=4), gain=2**0.5),
-        normalisation(32, config.layer_norm),
+        orthogonal(FirstConvolution(in_channels, first, 8, stride=4), gain=2**0.5),
+        normalisation(first, config.layer_norm),
         nn.ReLU(),
-        convolution(32, 64, 4, stride=2),
-        normalisation(64, config.layer_norm),
+        convolution(first, second, 4, stride=2),
+        normalisation(second, config.layer_norm),
         nn.ReLU(),
-        convolution(64, 64, 3, stride=1),
-        normalisation(64, config.layer_norm),
+        convolution(second, third, 3, stride=1),
+        normalisation(third, config.layer_norm),
     )
 
 

@@ -17,6 +17,9 @@ class ModelConfig:
     backbone: Backbone = option(
         "auto", "nature: small, for one stage; impala: residual, for many; auto: nature on a CPU, impala on a GPU"
     )
+    nature_channels: tuple[int, int, int] = option(
+        (32, 64, 64), "channels of the three convolutions of the nature backbone"
+    )
     impala_channels: tuple[int, ...] = option((16, 32, 32), "channels of each block of the impala backbone")
     residual_blocks: int = option(2, "residual blocks in each block of the impala backbone")
     layer_norm: bool = option(False, "normalise the activations of the backbone")
@@ -32,6 +35,7 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         sizes = {
+            "--nature-channels": min(self.nature_channels),
             "--impala-channels": min(self.impala_channels, default=0),
             "--hidden-size": self.hidden_size,
             "--recurrent-hidden-size": self.recurrent_hidden_size,

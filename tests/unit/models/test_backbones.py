@@ -59,6 +59,17 @@ def test_widths_and_depth_are_configurable() -> None:
     assert num_convolutions(impala_channels=(8, 8), residual_blocks=3) == 2 * (1 + 3 * 2)
 
 
+def test_the_nature_backbone_has_the_channels_that_it_is_given() -> None:
+    def widths(**options: object) -> list[int]:
+        backbone = Backbone(ModelConfig(backbone="nature", hidden_size=8, **options), SHAPE)  # type: ignore[arg-type]
+        return [module.out_channels for module in backbone.modules() if isinstance(module, nn.Conv2d)]
+
+    assert widths() == [32, 64, 64]
+    assert widths(nature_channels=(8, 16, 12)) == [8, 16, 12]
+    with pytest.raises(ConfigError, match="--nature-channels must be at least 1, got 0"):
+        ModelConfig(nature_channels=(8, 0, 8))
+
+
 def test_pictures_too_small_for_the_backbone_are_refused() -> None:
     with pytest.raises(ConfigError, match="20x20 are too small"):
         Backbone(ModelConfig(backbone="nature"), (4, 20, 20))
