@@ -40,7 +40,7 @@ class Arguments:
     )
     weights: Literal["auto", "averaged", "last"] = option(
         "auto",
-        "which weights play: the last, or averaged ones; auto: averaged once they span a tenth of the run at most",
+        "which weights play: the last, or averaged ones; auto: averaged once they span a quarter of the run at most",
     )
     evaluation: EvaluationConfig = section(EvaluationConfig)
     json: Path | None = option(None, "write the settings, every episode and the summaries to this file")

@@ -41,7 +41,7 @@ def test_averaged_weights_are_taken_once_they_have_forgotten_the_beginner() -> N
         config = replace(tiny_agent_config(), learner=LearnerConfig(ema_decay=decay))
         return choose_weights(learner, config, wanted)[1]
 
-    assert (taken(999), taken(1001)) == ("last", "averaged")
+    assert (taken(399), taken(401)) == ("last", "averaged")
     assert (taken(5, "averaged"), taken(5000, "last")) == ("averaged", "last")
     assert taken(5000, decay=0.0) == "last"
     with pytest.raises(CheckpointError, match="--weights averaged"):
