@@ -75,7 +75,10 @@ class InRunConfig:
         0, "updates between videos of an episode; 0: none. They are put off where they would take 2 % of the CPU time"
     )
     confirm_clear: bool = option(
-        True, "before a run ends because its clear rate is reached, 100 fresh episodes have to reach it, too"
+        True, "a run that is to end at a clear rate ends when 100 fresh sampled episodes reach it"
+    )
+    confirm_margin: float = option(
+        0.1, "fresh episodes are played from a clear rate of the training episodes on that is so much below it"
     )
     final_evaluation: bool = option(
         True, "after a run that cleared its stage: an evaluation in all four modes, and a video"
@@ -86,3 +89,5 @@ class InRunConfig:
         for flag, (count, least) in {**counts, "--eval-episodes": (self.eval_episodes, 1)}.items():
             if count < least:
                 raise ConfigError(f"{flag} must be at least {least}, got {count}")
+        if not 0.0 <= self.confirm_margin < 1.0:
+            raise ConfigError(f"--confirm-margin must be in [0, 1), got {self.confirm_margin}")

@@ -6,6 +6,8 @@ as a checkpoint of weights alone. Nothing here draws from a generator that train
 
 import json
 import logging
+import math
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +46,8 @@ from mario_a3c.video import MISSING, can_write_videos, write_video
 LOG = logging.getLogger("mario.eval")
 
 _PLAIN = Execution("cpu", "float32", "none", "evaluation")
-_CONFIRMING_EPISODES = 100
+CONFIRMING_EPISODES = 100
+_ROUNDING = 1e-9  # 0.95 * 100 is a little more than 95
 _FINAL_EPISODES = 25
 _FINAL_STAGES = 4
 _MOST_VIDEO_SHARE = 0.02
@@ -66,6 +69,8 @@ class RunEvaluation:
 
     tasks: Sequence[Task]
     confirms_clear: Callable[[], bool]
+    confirm_margin: float
+    """How far below the clear rate training episodes may be when it is asked."""
     conclude: Callable[[StopReason], None]
 
 
@@ -75,7 +80,7 @@ def open_evaluation(
     """Nothing at all where it is not the game that is played."""
     place = place_of(config, training)
     if place is None:
-        return RunEvaluation((), lambda: True, lambda reason: None)
+        return RunEvaluation((), lambda: True, 0.0, lambda reason: None)
     evaluator = Evaluator(config, training, place, run_dir.path, metadata)
     tasks: list[Task] = []
     is_gpu = torch.device(training.execution.device).type == "cuda"
@@ -84,7 +89,9 @@ def open_evaluation(
         tasks.append(evaluating(evaluator, config.evaluation.eval_interval))
     if config.evaluation.video_interval and can_film(place):
         tasks.append(FilmEpisodes(evaluator, config.evaluation.video_interval))
-    confirms = evaluator.confirms_clear if config.evaluation.confirm_clear else lambda: True
+    is_confirmed = config.evaluation.confirm_clear
+    confirms = evaluator.confirms_clear if is_confirmed else lambda: True
+    margin = config.evaluation.confirm_margin if is_confirmed else 0.0
 
     def conclude(reason: StopReason) -> None:
         for task in tasks:
@@ -93,7 +100,7 @@ def open_evaluation(
         if config.evaluation.final_evaluation and reason is StopReason.CLEARED:
             evaluator.conclude()
 
-    return RunEvaluation(tasks, confirms, conclude)
+    return RunEvaluation(tasks, confirms, margin, conclude)
 
 
 def place_of(config: TrainingConfig, training: Training) -> Place | None:
@@ -126,6 +133,7 @@ class Evaluator:
         self.progress = training.trainer.parts.progress
         self._training = training
         self._learner: Learner = training.trainer.parts.learner
+        self._player: NetworkPlayer | None = None  # made when it is first needed
         self._next_confirmation = 0  # in episodes of the run
         self._best = best_so_far(folder)
 
@@ -136,27 +144,32 @@ class Evaluator:
         *,
         with_traces: bool = False,
         stages: Sequence[Stage] | None = None,
+        max_failures: int | None = None,
     ) -> list[EpisodeResult]:
-        """Fresh episodes: their seed is the number of updates, so that no evaluation sees those of another."""
+        """Fresh episodes: their seed is the number of updates, so that no evaluation sees those of another.
+
+        With more failures than `max_failures` the rest is not played: the result is then known.
+        """
+        if self._player is None:
+            model = build.make_model(self.config, self._training.model_config, _PLAIN, self._training.envs[0])
+            self._player = NetworkPlayer(model, torch.device(self._training.execution.device))
         tensors, _ = self.weights()
-        model = build.make_model(self.config, self._training.model_config, _PLAIN, self._training.envs[0])
-        model.load_state_dict(tensors)
-        player = NetworkPlayer(model, torch.device(self._training.execution.device))
+        self._player.model.load_state_dict(tensors)
         specs = list_episodes(stages or self.place.stages, modes, num_episodes)
-        stop = self._training.trainer.stop
+        stop, failures = self._training.trainer.stop, FailureCount(max_failures)
         return play_episodes(
-            player, self.place.make_arena, specs,
-            seed=self.seed, with_traces=with_traces, should_stop=lambda: stop.is_set,
+            self._player, self.place.make_arena, specs,
+            seed=self.seed, with_traces=with_traces,
+            on_episode=failures.count, should_stop=lambda: stop.is_set or failures.are_too_many,
         )  # fmt: skip
 
     @property
     def seed(self) -> int:
         return self.config.vector_env.seed + 1_000_003 * self.progress.num_updates
 
-    def weights(self) -> tuple[dict[str, Tensor], str]:
-        """Averaged or last, as `mario eval` takes them from a checkpoint."""
-        tensors, taken = choose_weights(self.learner_state(), self.config, "auto")
-        return {name: each.detach().cpu().clone() for name, each in tensors.items()}, taken
+    def weights(self) -> tuple[Mapping[str, Tensor], str]:
+        """Averaged or last, as `mario eval` takes them from a checkpoint, and which of them."""
+        return choose_weights(self.learner_state(), self.config, "auto")
 
     def learner_state(self) -> dict[str, Any]:
         """The part of the learner's state that can play."""
@@ -164,13 +177,17 @@ class Evaluator:
         model = {name: each.detach().clone() for name, each in self._learner.model.named_parameters()}
         return {"model": model, "averaged": {} if averaged is None else averaged.state()}
 
-    def note(self, summaries: Sequence[Mapping[str, Any]], update: int, kind: str) -> float:
-        """Writes one evaluation down; its clear rate, over all stages."""
+    def note(
+        self, summaries: Sequence[Mapping[str, Any]], update: int, kind: str, *, is_complete: bool = True
+    ) -> float:
+        """Writes one evaluation down; its clear rate, over all stages. What was stopped early has none in the file:
+        failures end sooner than clears, so that the episodes which had ended by then say too little."""
         num_episodes = sum(each["num_episodes"] for each in summaries)
         rate = float(sum(each["num_clears"] for each in summaries) / max(1, num_episodes))
         record = {
             "update": update, "kind": kind, "time": time.time(), "seconds": self.progress.seconds,
-            "global_step": self.progress.num_steps, "clear_rate": rate, "summaries": list(summaries),
+            "global_step": self.progress.num_steps, "clear_rate": rate if is_complete else None,
+            "is_complete": is_complete, "summaries": list(summaries),
         }  # fmt: skip
         with open(self.folder / "evaluations.jsonl", "a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
@@ -192,20 +209,31 @@ class Evaluator:
         save_checkpoint(best_path(self.folder), {"learner": state}, metadata)
 
     def confirms_clear(self) -> bool:
-        """The training episodes have reached the rate; do fresh ones with the weights of now reach it, too?"""
+        """The training episodes have come near the rate; do fresh ones with the weights of now reach it?
+
+        Those are the averaged weights, which are steadier than what trains: see `choose_weights`.
+        """
         rate = self.config.budget.clear_rate_to_reach
         assert rate is not None
         if self.progress.num_episodes < self._next_confirmation:
             return False
         LOG.info(
-            "clear rate %.0f%% of the last %d training episodes after %.1f s; %d fresh ones follow",
-            100 * self.progress.clear_rate, self.progress.window_size, self.progress.seconds, _CONFIRMING_EPISODES,
+            "clear rate %.0f%% of the last %d training episodes after %.1f s; %d fresh ones follow, %s weights",
+            100 * self.progress.clear_rate, self.progress.window_size, self.progress.seconds, CONFIRMING_EPISODES,
+            self.weights()[1],
         )  # fmt: skip
-        num_each = -(-_CONFIRMING_EPISODES // len(self.place.stages))
-        summaries = summarize(self.play(("sampled",), num_each))
-        reached = self.note([each.as_dict() for each in summaries], self.progress.num_updates, "confirmation")
+        num_each = -(-CONFIRMING_EPISODES // len(self.place.stages))
+        num_all = num_each * len(self.place.stages)
+        max_failures = num_all - math.ceil(rate * num_all - _ROUNDING)
+        results = self.play(("sampled",), num_each, max_failures=max_failures)
+        num_failures = sum(not each.is_clear for each in results)
+        is_complete = len(results) == num_all
+        if num_failures > max_failures and not is_complete:
+            LOG.info("%d of %d failed: the others are not played", num_failures, num_all)
+        summaries = [each.as_dict() for each in summarize(results)]
+        self.note(summaries, self.progress.num_updates, "confirmation", is_complete=is_complete)
         self._next_confirmation = self.progress.num_episodes + self.config.budget.clear_window
-        return reached >= rate
+        return is_complete and num_failures <= max_failures
 
     def conclude(self) -> None:
         """The four modes, a few episodes each, and a video."""
@@ -232,6 +260,22 @@ class Evaluator:
         write_video(path, self.place.studio.film(result, with_overlay=True), frames_per_second=60, scale=2)
         LOG.info("video of a %s episode that ended with %s: %s", result.spec.mode, result.end_reason, path)
         return path
+
+
+class FailureCount:
+    """Counts episodes that failed, in whichever thread they end."""
+
+    def __init__(self, most: int | None) -> None:
+        self._most, self._num_failures = most, 0
+        self._lock = threading.Lock()
+
+    def count(self, result: EpisodeResult) -> None:
+        with self._lock:
+            self._num_failures += not result.is_clear
+
+    @property
+    def are_too_many(self) -> bool:
+        return self._most is not None and self._num_failures > self._most
 
 
 def best_path(folder: Path) -> Path:

@@ -19,7 +19,7 @@ from mario_a3c.envs.mario_batch import MarioBatch
 from mario_a3c.errors import StorageError
 from mario_a3c.run_dir import RunDir
 from mario_a3c.training.build import Training, build_training
-from mario_a3c.training.evaluating import open_evaluation
+from mario_a3c.training.evaluating import CONFIRMING_EPISODES, open_evaluation
 from mario_a3c.training.fitting import fit_memory, is_wanted
 from mario_a3c.training.global_random import seed_global_generators
 from mario_a3c.training.identity import config_digest, versions
@@ -95,7 +95,7 @@ def train(
         interval_seconds=config.run.save_interval, num_kept=config.run.keep_checkpoints,
     )  # fmt: skip
     evaluation = open_evaluation(config, training, run_dir, metadata)
-    trainer.confirms_clear = evaluation.confirms_clear
+    trainer.confirms_clear, trainer.confirm_margin = evaluation.confirms_clear, evaluation.confirm_margin
     announce(config, training, run_dir)
     write_record(run_dir, metadata, status="running")
     warm_up(training)
@@ -178,8 +178,16 @@ def announce(config: TrainingConfig, training: Training, run_dir: RunDir) -> Non
         stages_of_run(training), execution.device, execution.precision, execution.reason, config.preset,
         training.model_config.backbone, sum(each.num_envs for each in training.envs), config.collector.rollout_steps,
     )  # fmt: skip
-    goal = "" if rate is None else f"until {rate:.0%} of the last {budget.clear_window} episodes reach the flag, "
+    goal = "" if rate is None else f"until {describe_goal(config, rate)}; "
     LOG.info("%sat most %s updates; the run is in %s", goal, f"{budget.num_updates:,}", run_dir.path)
+
+
+def describe_goal(config: TrainingConfig, rate: float) -> str:
+    of_training = f"of the last {config.budget.clear_window}"
+    if not config.evaluation.confirm_clear:
+        return f"{rate:.0%} {of_training} episodes reach the flag"
+    asked_from = max(0.0, rate - config.evaluation.confirm_margin)
+    return f"{rate:.0%} of {CONFIRMING_EPISODES} fresh episodes reach the flag, played from {asked_from:.0%} {of_training} on"
 
 
 def warm_up(training: Training) -> None:

@@ -80,7 +80,8 @@ class Trainer:
         self.budget, self.parts, self.stop = budget, parts, stop
         self.tasks: Sequence[Task] = ()
         self.confirms_clear: Callable[[], bool] = lambda: True
-        """Asked when the training episodes have reached the clear rate."""
+        """Asked when the training episodes have reached the clear rate, or are below it by no more than this:"""
+        self.confirm_margin = 0.0
         self.last_stats: UpdateStats | None = None
         self.last_rollout: Rollout | None = None
         """What was learned from, until the next one is collected."""
@@ -146,8 +147,7 @@ class Trainer:
         rate = budget.clear_rate_to_reach
         if self.stop.is_set:
             return StopReason.SIGNAL
-        is_reached = rate is not None and progress.is_window_full and progress.clear_rate >= rate
-        if is_reached:
+        if rate is not None and progress.is_window_full and progress.clear_rate >= rate - self.confirm_margin:
             with self.parts.timing.pulse.during("evaluating"):
                 is_confirmed = self.confirms_clear()
             if is_confirmed:

@@ -95,6 +95,39 @@ def test_a_run_goes_on_while_fresh_episodes_disagree(tmp_path: Path, monkeypatch
     assert asked[2] - asked[1] >= 20
 
 
+def test_fresh_episodes_are_asked_before_training_has_reached_the_rate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[float] = []
+
+    def play(self: Evaluator, *_: Any, **__: Any) -> list[EpisodeResult]:
+        asked.append(self.progress.clear_rate)
+        return [result_of(number=n) for n in range(100)]
+
+    monkeypatch.setattr(Evaluator, "play", play)
+    for name, margin in (("near", 0.5), ("there", 0.0)):
+        in_run = InRunConfig(final_evaluation=False, confirm_margin=margin)
+        result = run_training(config_of(tmp_path / name, in_run, planned_updates=400, clear_window=20))
+        assert result.reason is StopReason.CLEARED
+    assert 0.45 <= asked[0] < 0.95 <= asked[1]
+    with pytest.raises(ConfigError, match="--confirm-margin must be in"):
+        InRunConfig(confirm_margin=1.0)
+
+
+def test_fresh_episodes_stop_as_soon_as_too_many_have_failed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    in_run = InRunConfig(final_evaluation=False, confirm_margin=0.95)  # asked while it knows nothing yet
+    budget = {"planned_updates": 6, "clear_window": 5}
+    with caplog.at_level(logging.INFO, "mario"):
+        result = run_training(config_of(tmp_path, in_run, **budget))
+    assert result.reason is StopReason.PLAN
+    first, *_ = evaluated(tmp_path)
+    (summary,) = first["summaries"]
+    num_failures = summary["num_episodes"] - summary["num_clears"]
+    assert (first["kind"], first["is_complete"], first["clear_rate"]) == ("confirmation", False, None)
+    assert 6 <= num_failures <= summary["num_episodes"] < 100
+    assert f"{num_failures} of 100 failed: the others are not played" in caplog.text
+
+
 def test_what_was_not_asked_for_is_not_done(tmp_path: Path) -> None:
     in_run = InRunConfig(confirm_clear=False, final_evaluation=False)
     result = run_training(config_of(tmp_path, in_run, planned_updates=400, clear_window=5))
