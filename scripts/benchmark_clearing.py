@@ -1,20 +1,28 @@
-"""Trains one stage from nothing with several seeds, evaluates what comes out, and writes a table.
+"""Trains one stage from nothing with several seeds, evaluates what comes out, and writes a table and curves.
 
 `python scripts/benchmark_clearing.py --seeds 0 1 2 3 4 --out FOLDER [-- flags of mario train]`
+`python scripts/benchmark_clearing.py --redraw FOLDER/clearing.json` writes table and curves of numbers that are there
 """
 
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mario_a3c.bench.clearing import Clearing
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     parser.add_argument("--out", type=Path, default=Path("output/clearing"), help="folder for runs, table and numbers")
+    parser.add_argument("--title", default="Clear rate of the last training episodes", help="of the curves")
     parser.add_argument("--no-eval", action="store_true", help="do without the 400 fresh episodes of each agent")
+    parser.add_argument("--redraw", type=Path, help="measure nothing: numbers of this JSON file")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be measured")
     parser.add_argument("flags", nargs="*", help="for `mario train`, behind --")
     arguments = parser.parse_args()
@@ -23,16 +31,28 @@ def main() -> int:
         return 0
     from mario_a3c.bench.clearing import Clearing, make_table, measure_clearing
 
-    clearings: list[Clearing] = []
+    if arguments.redraw is not None:
+        clearings = [Clearing.from_json(each) for each in json.loads(arguments.redraw.read_text())]
+        write(clearings, arguments.redraw, arguments.title)
+        print(make_table(clearings))
+        return 0
+    clearings = []
     for number, seed in enumerate(arguments.seeds, 1):
         print(f"seed {seed} ({number} of {len(arguments.seeds)})", flush=True)
-        clearing = measure_clearing(seed, arguments.out, arguments.flags, evaluates=not arguments.no_eval)
-        clearings.append(clearing)
+        clearings.append(measure_clearing(seed, arguments.out, arguments.flags, evaluates=not arguments.no_eval))
+        write(clearings, arguments.out / "clearing.json", arguments.title)
         print(make_table(clearings), flush=True)
-        text = json.dumps([asdict(each) for each in clearings], indent=1)
-        (arguments.out / "clearing.json").write_text(text + "\n")
-    (arguments.out / "clearing.md").write_text(make_table(clearings))
     return 0
+
+
+def write(clearings: "Sequence[Clearing]", path: Path, title: str) -> None:
+    """After every seed: what was measured is not lost when a later one is interrupted."""
+    from mario_a3c.bench.clearing import make_table
+    from mario_a3c.bench.clearing_plot import make_plot
+
+    path.write_text("[\n" + ",\n".join(json.dumps(asdict(each)) for each in clearings) + "\n]\n")
+    path.with_suffix(".md").write_text(make_table(clearings))
+    path.with_suffix(".svg").write_text(make_plot(clearings, f"{title}: median and range of {len(clearings)} seeds"))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """How long it takes from nothing to an agent that clears a stage: several seeds, each a command of its own."""
 
 import json
+import resource
 import subprocess
 import sys
 import time
@@ -8,20 +9,54 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
+from typing import Any, NamedTuple
 
 from mario_a3c.errors import ExitCode, SetupError
+from mario_a3c.evaluation.config import MODES
 from mario_a3c.metrics.reader import read_records
 
 _EVALUATED_EPISODES = 100
 _LOG_SECONDS = "0.5"  # how exactly moments are known
+_HALF, _MOST = 0.5, 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When something was reached: steps of the run, and seconds from its first step."""
+    """When something was reached. Seconds are from the run's first step: of updates alone, and on the wall, where
+    fresh episodes and whatever else a run does between updates count, too."""
 
     steps: int
+    update_seconds: float
     seconds: float
+
+
+class Point(NamedTuple):
+    """Of a learning curve."""
+
+    steps: int
+    seconds: float  # on the wall
+    clear_rate: float  # of the last --clear-window training episodes
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """Fresh episodes that a run played to find out whether it may end."""
+
+    steps: int
+    num_clears: int
+    num_episodes: int  # fewer than all where too many had failed by then
+
+    @property
+    def text(self) -> str:
+        return f"{self.num_clears}/{self.num_episodes}"
+
+
+class CommandTimes(NamedTuple):
+    """Of `mario train`, from typing it to its end; `started` as `time.time()` says it."""
+
+    started: float
+    seconds: float
+    cpu_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +66,25 @@ class Clearing:
     seed: int
     first_clear: Moment | None
     half: Moment | None  # of the last --clear-window episodes
+    most: Moment | None  # 95 % of them
     end: Moment
     reason: str  # why the run ended
+    setup_seconds: float  # from typing the command to the first step
     command_seconds: float  # from typing the command to its end
+    cpu_seconds: float  # of the command, on all cores together
+    confirmations: list[Confirmation] = field(default_factory=list)
     clears: dict[str, int] = field(default_factory=dict)
-    curve: list[tuple[float, float]] = field(default_factory=list)  # seconds, clear rate
+    curve: list[Point] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, plain: dict[str, Any]) -> "Clearing":
+        moments = {
+            name: None if plain[name] is None else Moment(**plain[name])
+            for name in ("first_clear", "half", "most", "end")
+        }
+        confirmations = [Confirmation(**each) for each in plain["confirmations"]]
+        curve = [Point(*each) for each in plain["curve"]]
+        return cls(**{**plain, **moments, "confirmations": confirmations, "curve": curve})
 
 
 def measure_clearing(seed: int, folder: Path, flags: Sequence[str], *, evaluates: bool) -> Clearing:
@@ -43,56 +92,89 @@ def measure_clearing(seed: int, folder: Path, flags: Sequence[str], *, evaluates
     name = f"seed{seed}"
     run = ["--seed", str(seed), "--run-name", name, "--save-dir", str(folder), "--fresh"]
     quiet = ["--log-interval", _LOG_SECONDS, "--no-final-evaluation", "--quiet"]
-    started = time.monotonic()
+    started, began, cpu_before = time.time(), time.monotonic(), _cpu_seconds_of_children()
     _mario("train", *run, *quiet, *flags)
-    command_seconds = time.monotonic() - started
+    times = CommandTimes(started, time.monotonic() - began, _cpu_seconds_of_children() - cpu_before)
     clears = _evaluate(folder, name, flags) if evaluates else {}
-    return read_clearing(seed, folder / name, command_seconds, clears)
+    return read_clearing(seed, folder / name, times, clears)
 
 
-def read_clearing(seed: int, run_dir: Path, command_seconds: float, clears: dict[str, int]) -> Clearing:
+def read_clearing(seed: int, run_dir: Path, times: CommandTimes, clears: dict[str, int]) -> Clearing:
     records = read_records(run_dir / "metrics.jsonl")
     ended = json.loads((run_dir / "run.json").read_text())
+    confirmations = [each for each in _read_lines(run_dir / "evaluations.jsonl") if each["kind"] == "confirmation"]
+    first_step = float(records[0]["time"]) - float(records[0]["seconds"])
 
-    def first(holds: Callable[[dict[str, float]], bool]) -> Moment | None:
-        found = next((each for each in records if holds(each)), None)
-        return None if found is None else Moment(int(found["global_step"]), round(float(found["seconds"]), 2))
+    def moment(record: dict[str, Any]) -> Moment:
+        seconds = float(record["time"]) - first_step
+        return Moment(int(record["global_step"]), round(float(record["seconds"]), 2), round(seconds, 2))
 
-    window = ended["config"]["budget"]["clear_window"]
-    last = first(lambda each: each is records[-1])
-    assert last is not None
+    def first(holds: Callable[[dict[str, Any]], bool]) -> Moment | None:
+        return next((moment(each) for each in records if holds(each)), None)
+
+    def is_at(rate: float) -> Callable[[dict[str, Any]], bool]:
+        window = ended["config"]["budget"]["clear_window"]
+        return lambda each: each["episodes_total"] >= window and each["clear_rate"] >= rate
+
+    is_cleared = ended.get("reason") == "cleared" and bool(confirmations)
     return Clearing(
         seed=seed,
         first_clear=first(lambda each: each["clears_total"] > 0),
-        half=first(lambda each: each["episodes_total"] >= window and each["clear_rate"] >= 0.5),
-        end=last,
+        half=first(is_at(_HALF)),
+        most=first(is_at(_MOST)),
+        end=moment(confirmations[-1] if is_cleared else records[-1]),
         reason=str(ended.get("reason")),
-        command_seconds=round(command_seconds, 2),
+        setup_seconds=round(first_step - times.started, 2),
+        command_seconds=round(times.seconds, 2),
+        cpu_seconds=round(times.cpu_seconds, 1),
+        confirmations=[_confirmation(each) for each in confirmations],
         clears=clears,
-        curve=[(round(float(each["seconds"]), 2), float(each["clear_rate"] or 0.0)) for each in records],
+        curve=[
+            Point(
+                int(each["global_step"]), round(float(each["time"]) - first_step, 2), float(each["clear_rate"] or 0.0)
+            )
+            for each in records
+        ],
     )
 
 
 def make_table(clearings: Sequence[Clearing]) -> str:
     """Markdown, with the medians below."""
-    lines = [
-        "| seed | first clear | 50 % | end of the run | whole command | greedy, sampled, noop, sticky of 100 |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
+    moments_of = ("first clear", "50 %", "95 %", "end of the run")
+    titles = ("seed", *moments_of, "fresh episodes cleared", "CPU time", "whole command", f"{', '.join(MODES)} of 100")
+    lines = [f"| {' | '.join(titles)} |", f"|{' --- |' * len(titles)}"]
     for each in clearings:
-        moments = [_moment(moment) for moment in (each.first_clear, each.half, each.end)]
-        clears = ", ".join(str(count) for count in each.clears.values()) or "-"
+        moments = [_moment(moment) for moment in (each.first_clear, each.half, each.most, each.end)]
         reason = "" if each.reason == "cleared" else f" ({each.reason})"
-        lines.append(f"| {each.seed} | {' | '.join(moments)}{reason} | {each.command_seconds:.1f} s | {clears} |")
-    seconds = median(each.end.seconds for each in clearings)
-    steps = median(each.end.steps for each in clearings)
-    command = median(each.command_seconds for each in clearings)
-    lines.append(f"| median | | | {seconds:.1f} s, {steps / 1e6:.2f} M steps | {command:.1f} s | |")
+        confirmations = ", ".join(confirmation.text for confirmation in each.confirmations) or "-"
+        clears = ", ".join(str(count) for count in each.clears.values()) or "-"
+        lines.append(
+            f"| {each.seed} | {' | '.join(moments)}{reason} | {confirmations} | {each.cpu_seconds:.0f} s | "
+            f"{each.command_seconds:.1f} s | {clears} |"
+        )
+    steps, seconds = median(each.end.steps for each in clearings), median(each.end.seconds for each in clearings)
+    cpu, command = (median(getattr(each, name) for each in clearings) for name in ("cpu_seconds", "command_seconds"))
+    lines.append(f"| median | | | | {_moment(Moment(int(steps), 0.0, seconds))} | | {cpu:.0f} s | {command:.1f} s | |")
     return "\n".join(lines) + "\n"
 
 
 def _moment(moment: Moment | None) -> str:
     return "-" if moment is None else f"{moment.seconds:.1f} s, {moment.steps / 1e6:.2f} M steps"
+
+
+def _confirmation(record: dict[str, Any]) -> Confirmation:
+    clears = sum(each["num_clears"] for each in record["summaries"])
+    episodes = sum(each["num_episodes"] for each in record["summaries"])
+    return Confirmation(int(record["global_step"]), clears, episodes)
+
+
+def _read_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def _cpu_seconds_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _evaluate(folder: Path, name: str, flags: Sequence[str]) -> dict[str, int]:

@@ -187,7 +187,8 @@ def describe_goal(config: TrainingConfig, rate: float) -> str:
     if not config.evaluation.confirm_clear:
         return f"{rate:.0%} {of_training} episodes reach the flag"
     asked_from = max(0.0, rate - config.evaluation.confirm_margin)
-    return f"{rate:.0%} of {CONFIRMING_EPISODES} fresh episodes reach the flag, played from {asked_from:.0%} {of_training} on"
+    fresh = f"{rate:.0%} of {CONFIRMING_EPISODES} fresh episodes"
+    return f"{fresh} reach the flag, played from {asked_from:.0%} {of_training} on"
 
 
 def warm_up(training: Training) -> None:
