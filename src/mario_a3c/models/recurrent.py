@@ -3,7 +3,7 @@
 On a CPU an unroll cuts the rollout where episodes start and runs the pieces side by side, as rows of one packed batch,
 through the library's own sequence kernel: no Python loop over T, however many episodes begin in it. On a GPU the inputs
 of all steps are multiplied at once and the steps follow each other, with the state masked where an episode starts: the
-same few kernels T times over, which can be recorded, and which need not ask where the episodes start.
+same few kernels T times over (`unrolled_cells`), which can be recorded, and need not ask where the episodes start.
 """
 
 from typing import NamedTuple, TypeVar
@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from mario_a3c.models.memories import State, reset_where
+from mario_a3c.models.unrolled_cells import UnrolledGru, UnrolledLstm
 
 Layer = TypeVar("Layer", bound=nn.RNNBase)
 
@@ -40,13 +41,10 @@ class GruMemory(nn.Module):
         return pieces.unpack(output), {"hidden": pieces.last(hidden[0])}
 
     def _unroll_by_steps(self, features: Tensor, episode_starts: Tensor, hidden: Tensor) -> tuple[Tensor, State]:
-        of_inputs, of_hidden, *biases = cell_weights(self.gru)
-        outputs = []
-        for gates, going_on in zip(features @ of_inputs.T, is_going_on(features, episode_starts), strict=True):
-            hidden = hidden * going_on
-            hidden = torch.ops.aten._thnn_fused_gru_cell(gates, hidden @ of_hidden.T, hidden, *biases)[0]
-            outputs.append(hidden)
-        return torch.stack(outputs), {"hidden": hidden}
+        of_inputs, *recurrent = cell_weights(self.gru)
+        going_on = is_going_on(features, episode_starts)
+        outputs: Tensor = UnrolledGru.apply(features @ of_inputs.T, going_on, hidden, *recurrent)  # type: ignore[no-untyped-call]
+        return outputs, {"hidden": outputs[-1]}
 
 
 class LstmMemory(nn.Module):
@@ -77,13 +75,10 @@ class LstmMemory(nn.Module):
     def _unroll_by_steps(
         self, features: Tensor, episode_starts: Tensor, hidden: Tensor, cell: Tensor
     ) -> tuple[Tensor, State]:
-        of_inputs, of_hidden, *biases = cell_weights(self.lstm)
-        outputs = []
-        for gates, going_on in zip(features @ of_inputs.T, is_going_on(features, episode_starts), strict=True):
-            hidden, cell = hidden * going_on, cell * going_on
-            hidden, cell = torch.ops.aten._thnn_fused_lstm_cell(gates, hidden @ of_hidden.T, cell, *biases)[:2]
-            outputs.append(hidden)
-        return torch.stack(outputs), {"hidden": hidden, "cell": cell}
+        of_inputs, *recurrent = cell_weights(self.lstm)
+        going_on = is_going_on(features, episode_starts)
+        outputs, cell = UnrolledLstm.apply(features @ of_inputs.T, going_on, hidden, cell, *recurrent)  # type: ignore[no-untyped-call]
+        return outputs, {"hidden": outputs[-1], "cell": cell}
 
 
 class Pieces(NamedTuple):
