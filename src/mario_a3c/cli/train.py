@@ -122,7 +122,7 @@ def _config_of_resumed(early: argparse.Namespace) -> TrainingConfig:
     return dataclasses.replace(
         config,
         budget=dataclasses.replace(config.budget, max_steps=None, max_seconds=None),
-        run=dataclasses.replace(config.run, resume=None, fresh=False, save_dir=defaults.run.save_dir),
+        run=dataclasses.replace(config.run, resume=None, init_from=None, fresh=False, save_dir=defaults.run.save_dir),
         metrics=dataclasses.replace(config.metrics, tensorboard_dir=defaults.metrics.tensorboard_dir),
         cache=defaults.cache,
     )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from mario_a3c.errors import ConfigError
 from mario_a3c.options import option
@@ -65,6 +66,14 @@ class RunConfig:
         "go on from a checkpoint: its file; its run's folder; latest: of --run-name, else of the newest run of this "
         "stage; auto: of any run below --save-dir with the settings of this one",
     )
+    init_from: Path | None = option(
+        None,
+        "begin a new run with the weights of a checkpoint: its file, one of weights alone, or its run's folder; "
+        "everything else begins anew",
+    )
+    init_weights: Literal["auto", "averaged", "last"] = option(
+        "auto", "which weights --init-from takes; auto: the averaged ones, where a mario eval would take them, too"
+    )
     fresh: bool = option(False, "begin anew in a folder that holds a run; the old one is moved aside")
     save_interval: float = option(120.0, "seconds between checkpoints; one more is written at the end")
     keep_checkpoints: int = option(
@@ -79,6 +88,11 @@ class RunConfig:
         _expect(self.log_interval >= 0, "--log-interval", "0 or more", self.log_interval)
         if self.resume is not None and self.fresh:
             raise ConfigError("--resume continues a run, --fresh begins a new one: give one of them")
+        if self.resume is not None and self.init_from is not None:
+            raise ConfigError(
+                "--resume continues a run with everything it had, --init-from begins a new one with its weights alone: "
+                "give one of them"
+            )
 
 
 def _expect(holds: bool, flag: str, expected: str, got: object) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from torch import Tensor
 
-from mario_a3c.checkpoint.store import load_checkpoint
+from mario_a3c.checkpoint.store import Checkpoint, load_checkpoint
 from mario_a3c.config import TrainingConfig
 from mario_a3c.config.json_file import from_json
 from mario_a3c.envs.actions import action_names
@@ -71,16 +71,27 @@ def find_checkpoint(named: Path | None, save_dir: Path) -> Path:
 def load_agent(path: Path, weights: WeightsChoice = "auto") -> Agent:
     """From a run's checkpoint, or from one with weights alone. Nothing but the file is needed."""
     checkpoint = load_checkpoint(path)
-    config = _config_of(path, checkpoint.metadata)
-    try:
-        tensors, taken = choose_weights(checkpoint.state["learner"], config, weights)
-    except (KeyError, TypeError) as error:
-        raise CheckpointError(f"{path} holds no network: {error} is missing; name a run's checkpoint") from error
+    config = config_in(path, checkpoint.metadata)
+    tensors, taken = weights_in(path, checkpoint, config, weights)
     model = MarioActorCritic(config.model, len(action_names(config.vector_env.env)), _observation_shape(config))
     _expect_actions(path, checkpoint.metadata, config)
     check_fit("network", tensors, dict(model.named_parameters()))
     model.load_state_dict({name: each.float() for name, each in tensors.items()})
     return Agent(model.eval().requires_grad_(False), config, checkpoint.metadata, taken)
+
+
+def weights_in(
+    path: Path, checkpoint: Checkpoint, config: TrainingConfig, wanted: WeightsChoice
+) -> tuple[Mapping[str, Tensor], str]:
+    """The weights that are asked for, and which they are. A file for a release may hold one kind alone."""
+    only = checkpoint.metadata.get("weights")
+    if only is not None and wanted not in ("auto", only):
+        raise CheckpointError(f"{path} holds the {only} weights alone; leave --weights {wanted} out")
+    try:
+        tensors, taken = choose_weights(checkpoint.state["learner"], config, "last" if only else wanted)
+    except (KeyError, TypeError) as error:
+        raise CheckpointError(f"{path} holds no network: {error} is missing; name a run's checkpoint") from error
+    return tensors, only or taken
 
 
 def choose_weights(learner: State, config: TrainingConfig, wanted: WeightsChoice) -> tuple[Mapping[str, Tensor], str]:
@@ -95,7 +106,8 @@ def choose_weights(learner: State, config: TrainingConfig, wanted: WeightsChoice
     return learner["model"], "last"
 
 
-def _config_of(path: Path, metadata: Mapping[str, Any]) -> TrainingConfig:
+def config_in(path: Path, metadata: Mapping[str, Any]) -> TrainingConfig:
+    """What an agent was trained with."""
     if "config" not in metadata:
         raise CheckpointError(f"{path} does not say with which options it was trained; name a run's checkpoint")
     try:

@@ -4,9 +4,10 @@ import functools
 import itertools
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -35,6 +36,7 @@ from mario_a3c.training.starts import find_ways, make_starts, num_starts, weigh_
 from mario_a3c.training.stopping import StopRequest
 from mario_a3c.training.timing import Timing
 from mario_a3c.training.trainer import Parts, Trainer
+from mario_a3c.training.warm_start import InitialWeights
 
 _MANY_CORES, _CORES_FOR_OTHERS = 8, 2
 
@@ -47,6 +49,7 @@ class Training:
     execution: Execution
     model_config: ModelConfig
     envs: Sequence[EnvBatch]  # in groups that are stepped in turns
+    initial_weights: Mapping[str, Any] | None = None  # where they came from; None: drawn by the seed
 
 
 def build_training(
@@ -56,6 +59,7 @@ def build_training(
     *,
     failure_dir: Path | None = None,
     envs: Sequence[EnvBatch] | None = None,
+    initial_weights: InitialWeights | None = None,
 ) -> Training:
     """Everything that a run consists of. `envs` are others than the game's: groups of single frames, [N, 1, H, W]."""
     model_config = config.model.for_device(choose_device(config.execution.device).type)
@@ -65,6 +69,8 @@ def build_training(
     if failure_dir is not None:
         record_start(failure_dir, envs, time.monotonic() - started)
     model = make_model(config, model_config, execution, envs[0])
+    if initial_weights is not None:
+        initial_weights.put_into(model)  # before anything copies or averages them
     starts = make_starts(config, cache, envs)
     parts = assemble(config, execution, model, envs, starts, stop, failure_dir)
 
@@ -73,7 +79,8 @@ def build_training(
         stop.abandon_if_set()
 
     parts.learner.before_minibatch = before_minibatch
-    return Training(Trainer(config.budget, parts, stop), execution, model_config, envs)
+    origin = None if initial_weights is None else initial_weights.origin
+    return Training(Trainer(config.budget, parts, stop), execution, model_config, envs, origin)
 
 
 def make_envs(config: TrainingConfig, cache: CacheDir) -> list[EnvBatch]:

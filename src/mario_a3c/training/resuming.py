@@ -153,6 +153,8 @@ def _open_by_name(config: TrainingConfig) -> Beginning:
         LOG.warning("%s holds this run, which ended before its first checkpoint: it begins anew", run_dir.path)
         return Beginning(run_dir)
     LOG.info("%s holds this run, which has not finished: it goes on", run_dir.path)
+    if run.init_from is not None:
+        LOG.info("--init-from %s was taken when it began, and is not taken again", run.init_from)
     return Beginning(run_dir, Wanted(run_dir.path))
 
 
@@ -162,6 +164,9 @@ def _reason_against(record: Mapping[str, Any], config: TrainingConfig) -> str | 
         return "of which nothing is known"
     if record.get("status") == "finished":
         return "which has finished"
+    began_with, asked_for = record["config"].get("run", {}).get("init_from"), config.run.init_from
+    if began_with != (None if asked_for is None else str(asked_for)):
+        return f"which began with {began_with or 'weights drawn by its seed'}, not with {asked_for or 'those'}"
     changed = changes(record["config"], plain_config(config))
     # A network of --backbone auto is recorded as what it became.
     changed = {name: pair for name, pair in changed.items() if not (name == "model.backbone" and pair[1] == "auto")}

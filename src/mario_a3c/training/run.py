@@ -29,6 +29,7 @@ from mario_a3c.training.snapshots import SaveCheckpoints
 from mario_a3c.training.starts import ReportStarts
 from mario_a3c.training.stopping import StopReason, StopRequest
 from mario_a3c.training.telemetry import Telemetry, open_telemetry
+from mario_a3c.training.warm_start import read_initial_weights
 
 LOG = logging.getLogger("mario.train")
 
@@ -58,13 +59,15 @@ def run_training(config: TrainingConfig, *, stop: StopRequest | None = None) -> 
     run_dir = beginning.run_dir
     with run_dir.locked(), stop.on_signals():
         choice = choose_checkpoint(beginning, config)
+        initial_weights = read_initial_weights(config) if choice is None else None
         if is_wanted(config) and choice is None:
             config = fit_memory(config, lambda smaller: attempt_update(smaller, cache))
         seed_global_generators(config.vector_env.seed)
-        training = build_training(config, cache, stop, failure_dir=run_dir.path)
+        training = build_training(config, cache, stop, failure_dir=run_dir.path, initial_weights=initial_weights)
         try:
             if choice is not None:
                 restore(training, choice, run_dir)
+                training = replace(training, initial_weights=choice.checkpoint.metadata.get("initial_weights"))
             with open_telemetry(config, training, run_dir) as telemetry:
                 return train(config, training, run_dir, names, telemetry)
         finally:
@@ -152,6 +155,7 @@ def describe(config: TrainingConfig, training: Training, run_dir: RunDir) -> dic
         "precision": training.execution.precision,
         "num_actions": envs.num_actions,
         **game,
+        **({} if training.initial_weights is None else {"initial_weights": dict(training.initial_weights)}),
         "config_sha256": config_digest(plain),
         "config": plain,
     }
