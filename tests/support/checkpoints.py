@@ -23,7 +23,7 @@ def is_of_update(state: Mapping[str, Any], update: int) -> bool:
 
 
 def small_metadata(update: int, **more: Any) -> dict[str, Any]:
-    config = {"learner": {"lr": 0.1}, "vector_env": {"num_envs": 2}, "run": {"save_dir": "secret"}}
+    config = {"learner": {"lr": 0.1}, "vector_env": {"num_envs": 8}, "run": {"save_dir": "secret"}}
     common = {"kind": "run", "run": "run", "run_id": "this", "clear_rate": 0.0, "global_step": update * 10}
     return {**common, "update": update, "saved_at": 0.0, "config": config, **more}
 

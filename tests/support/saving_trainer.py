@@ -10,7 +10,13 @@ class SavingTrainer:
     def __init__(self, num_updates: int = 0, num_values: int = 64) -> None:
         self.num_values = num_values
         self.progress = SimpleNamespace(
-            num_updates=num_updates, num_steps=0, num_episodes=0, clear_rate=0.0, window_size=200, is_window_full=True
+            num_updates=num_updates,
+            num_steps=0,
+            num_episodes=0,
+            seconds=0.0,
+            clear_rate=0.0,
+            window_size=200,
+            is_window_full=True,
         )
         self.parts = SimpleNamespace(progress=self.progress, state=self.state)
         self.last_complete_state = self.state

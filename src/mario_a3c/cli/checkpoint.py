@@ -23,6 +23,10 @@ class Arguments:
         None, "a checkpoint, a run's folder, or the folder of all runs, which is the default", positional=True
     )
     output: Path | None = option(None, "export: the file to write", positional=True)
+    weights: Literal["auto", "averaged", "last", "both"] = option(
+        "auto",
+        "export: which weights; auto: those that `mario eval` would take; both take twice the space",
+    )
     keep: int = option(3, "prune: checkpoints that are kept in each run, beside the latest and the best")
     dry_run: bool = option(False, "prune: only say what would be removed")
     json: bool = option(False, "list, show: as JSON")
@@ -113,16 +117,26 @@ def prune(arguments: Arguments) -> int:
 def export(arguments: Arguments) -> int:
     """Weights only, in half precision: no consoles, no optimizer."""
     from mario_a3c.checkpoint.export import export_weights
+    from mario_a3c.checkpoint.store import Checkpoint
+    from mario_a3c.training.agent import config_in, weights_in
 
     source, target = _one_file(arguments), arguments.output
     if target is None:
         raise ConfigError(f"mario checkpoint export {arguments.path} needs a second path: the file to write")
     if target.suffix != ".pt":
         raise ConfigError(f"an exported checkpoint is called *.pt, its description *.json; got {target}")
-    export_weights(source, target)
-    print(
-        f"wrote {target}, {target.stat().st_size / 1e6:.1f} MB (the checkpoint has {source.stat().st_size / 1e6:.1f})"
-    )
+    wanted = arguments.weights
+    taken = "last and averaged"
+
+    def choose(checkpoint: Checkpoint) -> Any:
+        nonlocal taken
+        assert wanted != "both"
+        weights, taken = weights_in(source, checkpoint, config_in(source, checkpoint.metadata), wanted)
+        return weights, taken
+
+    export_weights(source, target, None if wanted == "both" else choose)
+    sizes = target.stat().st_size / 1e6, source.stat().st_size / 1e6
+    print(f"wrote {target}: the {taken} weights, {sizes[0]:.1f} MB (the checkpoint has {sizes[1]:.1f})")
     return ExitCode.DONE
 
 

@@ -90,6 +90,7 @@ class SaveCheckpoints:
             "update": progress.num_updates,
             "global_step": progress.num_steps,
             "num_episodes": progress.num_episodes,
+            "seconds": progress.seconds,
             "clear_rate": progress.clear_rate,
             "clear_rate_episodes": progress.window_size,
             "saved_at": time.time(),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from mario_a3c.checkpoint.store import load_checkpoint
+from mario_a3c.checkpoint.store import load_checkpoint, save_checkpoint
 from mario_a3c.cli.main import main
 from mario_a3c.errors import ExitCode
 from mario_a3c.run_dir import RunDir
@@ -87,12 +87,20 @@ def test_an_export_holds_weights_and_nothing_of_the_machine_or_the_game(
         "collector": {"envs": torch.frombuffer(bytearray(secret), dtype=torch.uint8)},
     }
     state["learner"]["optimizer"] = {"exp_avg": torch.ones(4000)}
-    from mario_a3c.checkpoint.store import save_checkpoint
-
-    whole = save_checkpoint(tmp_path / "whole.pt", state, small_metadata(3, device="cuda:1", actions=["noop"]))
+    whole = save_checkpoint(
+        tmp_path / "whole.pt",
+        state,
+        small_metadata(
+            3,
+            device="cuda:1",
+            actions=["noop"],
+            tensorboard_log_dir=str(tmp_path),
+            initial_weights={"file": str(tmp_path / "first.pt")},
+        ),
+    )
     small = tmp_path / "release" / "small.pt"
     small.parent.mkdir()
-    assert main(["checkpoint", "export", str(whole), str(small)]) == 0
+    assert main(["checkpoint", "export", str(whole), str(small), "--weights", "both"]) == 0
     exported = load_checkpoint(small)
     assert set(exported.state) == {"learner"}
     assert set(exported.state["learner"]) == {"model", "averaged"}
@@ -101,7 +109,7 @@ def test_an_export_holds_weights_and_nothing_of_the_machine_or_the_game(
         assert torch.equal(weights["fc.weight"].float(), state["learner"]["model"]["fc.weight"])
     assert exported.metadata["kind"] == "weights"
     assert exported.metadata["actions"] == ["noop"]
-    assert exported.metadata["config"] == {"learner": {"lr": 0.1}, "vector_env": {"num_envs": 2}}
+    assert exported.metadata["config"] == {"learner": {"lr": 0.1}, "vector_env": {"num_envs": 8}}
     content = small.read_bytes() + small.with_suffix(".json").read_bytes()
     for words in (b"bytes of a console", b"secret", b"cuda:1", str(tmp_path).encode()):
         assert words not in content
@@ -112,6 +120,32 @@ def test_an_export_holds_weights_and_nothing_of_the_machine_or_the_game(
     assert main(["checkpoint", "export", str(whole), str(tmp_path / "x.bin")]) == ExitCode.USAGE
     assert main(["train", "--resume", str(small)]) == ExitCode.CHECKPOINT
     assert "holds weights only" in capsys.readouterr().err
+
+
+def test_an_export_of_one_set_says_which_and_is_half_as_large(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state: dict[str, Any] = small_state(3, 4000)
+    state["learner"]["averaged"]["weights"] = {"fc.weight": torch.full((4000,), 0.5)}
+    state["progress"] = {"seconds": 12.5}
+    whole = save_checkpoint(tmp_path / "whole.pt", state, small_metadata(3))
+    sizes = {}
+    for wanted in ("both", "last", "averaged", "auto"):
+        target = tmp_path / f"{wanted}.pt"
+        assert main(["checkpoint", "export", str(whole), str(target), "--weights", wanted]) == 0
+        sizes[wanted] = target.stat().st_size
+    assert "the last weights" in capsys.readouterr().out  # auto: the average of three updates is too young
+    averaged = load_checkpoint(tmp_path / "averaged.pt")
+    assert torch.equal(averaged.state["learner"]["model"]["fc.weight"], torch.full((4000,), 0.5).half())
+    assert averaged.state["learner"]["averaged"] == {}
+    assert (averaged.metadata["weights"], averaged.metadata["seconds"]) == ("averaged", 12.5)
+    assert "weights" not in load_checkpoint(tmp_path / "both.pt").metadata
+    assert sizes["both"] - sizes["last"] >= 8000
+    again = tmp_path / "again.pt"
+    assert main(["checkpoint", "export", str(tmp_path / "averaged.pt"), str(again)]) == 0
+    assert load_checkpoint(again).metadata["weights"] == "averaged"
+    assert main(["checkpoint", "export", str(again), str(tmp_path / "no.pt"), "--weights", "last"]) == 4
+    assert "holds the averaged weights alone" in capsys.readouterr().err
 
 
 def test_what_half_precision_cannot_hold_is_not_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
