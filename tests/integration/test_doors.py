@@ -14,6 +14,7 @@ SCRIPTS = [
     "benchmark_overlap.py",
     "benchmark_progress.py",
     "benchmark_replay.py",
+    "choose_agents.py",
     "compatibility_smoke.py",
     "generate_docs.py",
     "inspect_checkpoint.py",

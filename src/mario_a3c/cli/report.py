@@ -1,5 +1,6 @@
 """`mario report`: what agents can do on every stage, beside others, as a page."""
 
+import dataclasses
 import json
 import logging
 from collections.abc import Sequence
@@ -15,11 +16,12 @@ from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.options import option, section
 
 if TYPE_CHECKING:
+    from mario_a3c.envs.config import MarioEnvConfig
     from mario_a3c.evaluation.config import Mode
     from mario_a3c.evaluation.episodes import EpisodeResult
     from mario_a3c.evaluation.players import Player
     from mario_a3c.evaluation.plots import Curve
-    from mario_a3c.evaluation.report import Contender
+    from mario_a3c.evaluation.report import Contender, Report
     from mario_a3c.evaluation.videos import Studio
     from mario_a3c.native.start_states import Stage
     from mario_a3c.training.agent import Agent
@@ -27,19 +29,28 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("mario.report")
 
 
+_MOST_POINTS = 400  # of a curve
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Arguments:
     """Evaluate checkpoints on all stages in all modes, and write a page with tables, plots, pictures and videos."""
 
-    checkpoints: tuple[Path, ...] = option((), "files of checkpoints, or runs' folders", positional=True)
+    checkpoints: tuple[Path, ...] = option(
+        (), "files of checkpoints, runs' folders, or a folder of published agents: pretrained", positional=True
+    )
     stages: str = option("all", "stages to play, like 1-1,8-4 or 1-1..2-4, or all")
     episodes: int = option(100, "episodes of each stage and mode")
     seed: int = option(0, "what every random choice is drawn from")
     num_threads: int = option(0, "groups of episodes that are played at once; 0: one for each core")
     baselines: bool = option(True, "play also at random, and running to the right only")
     compare: Path | None = option(None, "report.json of an earlier report, to be shown beside this one")
+    drawn_from: Path | None = option(
+        None, "play nothing: draw the pages of this report.json again, with the episodes beside it", flag="--from"
+    )
+    pictures: bool = option(True, "pictures of where episodes ended, over the whole level")
     videos: bool = option(True, "a video of each agent on each stage")
-    out: Path = option(Path("output/report"), "folder of the report")
+    out: Path | None = option(None, "folder of the report; by default output/report, or that of --from")
     any_rom: bool = option(False, "play also on another cartridge than an agent was trained on")
     device: str = option("best", "where the networks compute: best, auto, cpu, cuda or cuda:N")
     engine: EngineConfig = section(EngineConfig)
@@ -49,41 +60,123 @@ class Arguments:
     def __post_init__(self) -> None:
         if self.episodes < 1:
             raise ConfigError(f"--episodes must be at least 1, got {self.episodes}")
+        if self.drawn_from is not None and self.checkpoints:
+            raise ConfigError("--from draws what was measured before, checkpoints are measured now: give one of them")
+
+    @property
+    def folder(self) -> Path:
+        if self.out is not None:
+            return self.out
+        return Path("output/report") if self.drawn_from is None else self.drawn_from.parent
+
+
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """Somebody to evaluate: agents, each with its own stages."""
+
+    name: str
+    agents: "Sequence[tuple[Path, Agent, Sequence[Stage]]]"
+
+    @property
+    def about(self) -> str:
+        if len(self.agents) == 1:
+            agent = self.agents[0][1]
+            return f"{agent.weights} weights, {agent.metadata.get('global_step') or 0:,} steps"
+        return f"{len(self.agents)} agents, each with stages of its own"
 
 
 def main(argv: Sequence[str]) -> int:
     arguments = parse_command(Arguments, argv, prog="mario report")
-    if not arguments.checkpoints:
-        raise ConfigError("name at least one checkpoint, or a run's folder: mario report trained_models/RUN")
-    from mario_a3c.envs.stages import parse_stages
+    if not arguments.checkpoints and arguments.drawn_from is None:
+        raise ConfigError(
+            "name at least one checkpoint, a run's folder, or the published agents: mario report pretrained"
+        )
     from mario_a3c.evaluation.files import expect_writable
-    from mario_a3c.evaluation.report import Report, read_report, write_report
+    from mario_a3c.evaluation.report_files import write_pages, write_report
+
+    expect_writable(arguments.folder / "report.html")
+    cache = CacheDir.open(arguments.cache)
+    if arguments.drawn_from is None:
+        paths = write_report(measure(arguments, cache, argv), arguments.folder)
+    else:
+        paths = write_pages(draw_again(arguments, cache), arguments.folder)
+    for path in paths:
+        print(path)
+    return ExitCode.DONE
+
+
+def measure(arguments: Arguments, cache: CacheDir, argv: Sequence[str]) -> "Report":
+    from mario_a3c.envs.stages import parse_stages
+    from mario_a3c.evaluation.report import Report
+    from mario_a3c.evaluation.report_files import read_report
+    from mario_a3c.models.execution import choose_device
     from mario_a3c.native.rom import locate_rom
     from mario_a3c.native.start_states import stages_of
-    from mario_a3c.training.agent import find_checkpoint, load_agent
+    from mario_a3c.training.identity import versions
 
-    expect_writable(arguments.out / "report.html")
     earlier = None if arguments.compare is None else read_report(arguments.compare)
-    cache = CacheDir.open(arguments.cache)
-    paths = [find_checkpoint(path, Path("trained_models")) for path in arguments.checkpoints]
-    agents = [load_agent(path) for path in paths]
+    entrants = find_entrants(arguments)
+    agents = [agent for entrant in entrants for _, agent, _ in entrant.agents]
     env = agents[0].config.vector_env.env
     rom = locate_rom(arguments.rom, cache, game=env.game, graphics=env.graphics)
     for agent in agents:
         if not arguments.any_rom:
             agent.expect_rom(rom)
     stages = parse_stages(arguments.stages, stages_of(rom))
-    names = unique_names(agents)
-    contenders = [
-        judge_agent(number, agent, name, path, stages, arguments, cache)
-        for number, (agent, name, path) in enumerate(zip(agents, names, paths, strict=True))
-    ]
+    contenders = [judge(number, entrant, stages, arguments, cache) for number, entrant in enumerate(entrants)]
     if arguments.baselines:
         contenders += judge_baselines(agents[0], stages, arguments, cache)
-    report = Report(contenders, [str(stage) for stage in stages], arguments.episodes, arguments.seed, earlier)
-    for path in write_report(report, arguments.out):
-        print(path)
-    return ExitCode.DONE
+    made_with = {
+        "command": " ".join(["mario report", *argv]), "device": str(choose_device(arguments.device)),
+        "game": env.game, "graphics": env.graphics, "rom": rom.title, "rom_sha1": rom.cartridge.sha1,
+        **{name: versions()[name] for name in ("version", "code_revision", "torch", "numpy")},
+    }  # fmt: skip
+    return Report(contenders, [str(stage) for stage in stages], arguments.episodes, arguments.seed, earlier, made_with)
+
+
+def draw_again(arguments: Arguments, cache: CacheDir) -> "Report":
+    """What was measured on one machine, with the pictures that this one can draw. For videos one has to play."""
+    from mario_a3c.envs.config import MarioEnvConfig
+    from mario_a3c.evaluation.report_files import load_report, read_report
+
+    assert arguments.drawn_from is not None
+    earlier = None if arguments.compare is None else read_report(arguments.compare)
+    report = dataclasses.replace(load_report(arguments.drawn_from), earlier=earlier)
+    if not arguments.pictures:
+        return report
+    game = {name: report.made_with[name] for name in ("game", "graphics") if name in report.made_with}
+    studio = studio_of(MarioEnvConfig(**game), arguments, cache)
+    contenders = [
+        each
+        if each.is_baseline
+        else dataclasses.replace(each, pictures=draw_pictures(studio, each.results, arguments.folder, f"agent{number}"))
+        for number, each in enumerate(report.contenders)
+    ]
+    return dataclasses.replace(report, contenders=contenders)
+
+
+def find_entrants(arguments: Arguments) -> list[Entrant]:
+    """Every checkpoint is one; published agents are one together."""
+    from mario_a3c.training.agent import find_checkpoint, load_agent
+    from mario_a3c.training.release import is_release, read_release
+
+    loaded = {}
+    for named in arguments.checkpoints:
+        if not is_release(named):
+            path = find_checkpoint(named, Path("trained_models"))
+            loaded[named] = path, load_agent(path)
+    names = dict(zip(loaded, unique_names([agent for _, agent in loaded.values()]), strict=True))
+    entrants = []
+    for named in arguments.checkpoints:
+        if named in loaded:
+            entrants.append(Entrant(names[named], [(*loaded[named], ())]))
+            continue
+        release = read_release(named)
+        if release.chosen_with_seed == arguments.seed:
+            LOG.warning("these agents were chosen by the episodes of --seed %d: take another one", arguments.seed)
+        agents = [(each.path, load_agent(each.path), each.stages) for each in release.agents]
+        entrants.append(Entrant(f"published agents ({named.name})", agents))
+    return entrants
 
 
 def unique_names(agents: "Sequence[Agent]") -> list[str]:
@@ -91,25 +184,45 @@ def unique_names(agents: "Sequence[Agent]") -> list[str]:
     return [name if names.count(name) == 1 else f"{name} ({place + 1})" for place, name in enumerate(names)]
 
 
-def judge_agent(
-    number: int, agent: "Agent", name: str, path: Path, stages: "Sequence[Stage]", arguments: Arguments, cache: CacheDir
+def judge(
+    number: int, entrant: Entrant, stages: "Sequence[Stage]", arguments: Arguments, cache: CacheDir
 ) -> "Contender":
+    """Each stage is played by whoever it belongs to; without any such rule, by all that there are."""
     from mario_a3c.evaluation.config import MODES
     from mario_a3c.evaluation.players import NetworkPlayer
-    from mario_a3c.evaluation.report import Contender
+    from mario_a3c.evaluation.report import AgentFile, Contender
     from mario_a3c.models.execution import choose_device
+    from mario_a3c.training.release import kind_of
+    from mario_a3c.video import MISSING, can_write_videos
 
-    player = NetworkPlayer(agent.model, choose_device(arguments.device))
-    results = play(player, name, agent, stages, MODES, arguments, cache, with_traces=arguments.videos)
-    studio = studio_of(agent, arguments, cache)
-    return Contender(
-        name=name,
-        about=f"{agent.weights} weights, {agent.metadata.get('global_step') or 0:,} steps",
-        results=results,
-        training=training_curves(path.resolve().parent),
-        pictures=draw_pictures(studio, results, arguments.out, f"agent{number}"),
-        videos=film(studio, results, arguments.out, f"agent{number}") if arguments.videos else {},
-    )
+    films = arguments.videos and can_write_videos()
+    if arguments.videos and not films:
+        LOG.warning("no videos: %s", MISSING)
+    results: list[EpisodeResult] = []
+    files: dict[str, AgentFile] = {}
+    videos: dict[str, str] = {}
+    curves: list[Curve] = []
+    slug = f"agent{number}"
+    for path, agent, own in entrant.agents:
+        chosen = [stage for stage in stages if not own or stage in own]
+        if not chosen:
+            continue
+        player = NetworkPlayer(agent.model, choose_device(arguments.device))
+        name = f"{entrant.name}, {path.name}" if len(entrant.agents) > 1 else entrant.name
+        played = play(player, name, agent, chosen, MODES, arguments, cache, with_traces=films)
+        files.update({str(stage): AgentFile(path.name, kind_of(agent.config)) for stage in chosen})
+        if films:
+            videos.update(
+                film(studio_of(agent.config.vector_env.env, arguments, cache), played, arguments.folder, slug)
+            )
+        curves += training_curves(path.resolve().parent) if len(entrant.agents) == 1 else []
+        results += played
+    if not results:
+        raise ConfigError(f"{entrant.name} have no agent for --stages {arguments.stages}")
+    results.sort(key=lambda each: stages.index(each.spec.stage))
+    studio = studio_of(entrant.agents[0][1].config.vector_env.env, arguments, cache)
+    pictures = draw_pictures(studio, results, arguments.folder, slug) if arguments.pictures else {}
+    return Contender(entrant.name, entrant.about, results, curves, pictures, videos, agents=files)
 
 
 def judge_baselines(
@@ -141,24 +254,25 @@ def play(
 ) -> "list[EpisodeResult]":  # fmt: skip
     from mario_a3c.evaluation.arena import MarioArenas
     from mario_a3c.evaluation.episodes import list_episodes
-    from mario_a3c.evaluation.runner import play_episodes
+    from mario_a3c.evaluation.runner import num_cores, play_episodes
 
     specs = list_episodes(stages, modes, arguments.episodes)
     LOG.info("%s: %s episodes", name, f"{len(specs):,}")
     lines = EpisodeLines(specs, write=lambda line: None)
-    arenas = MarioArenas(agent.config.vector_env.env, arguments.rom, arguments.engine, cache)
+    # Many lanes are decided about at once on a GPU: all cores step their consoles.
+    num_threads = num_cores() if player.max_threads == 1 else 1
+    arenas = MarioArenas(agent.config.vector_env.env, arguments.rom, arguments.engine, cache, num_threads)
     return play_episodes(
         player, arenas, specs,
         seed=arguments.seed, num_threads=arguments.num_threads, on_episode=lines.show, with_traces=with_traces,
     )  # fmt: skip
 
 
-def studio_of(agent: "Agent", arguments: Arguments, cache: CacheDir) -> "Studio":
+def studio_of(env: "MarioEnvConfig", arguments: Arguments, cache: CacheDir) -> "Studio":
     from mario_a3c.evaluation.videos import Studio
     from mario_a3c.native.rom import locate_rom
     from mario_a3c.native.start_states import start_states
 
-    env = agent.config.vector_env.env
     rom = locate_rom(arguments.rom, cache, game=env.game, graphics=env.graphics)
     return Studio(rom, arguments.engine.engine, cache, start_states(rom, cache), env)
 
@@ -184,11 +298,8 @@ def draw_pictures(studio: "Studio", results: "Sequence[EpisodeResult]", out: Pat
 
 def film(studio: "Studio", results: "Sequence[EpisodeResult]", out: Path, slug: str) -> dict[str, str]:
     from mario_a3c.training.evaluating import best_of
-    from mario_a3c.video import MISSING, can_write_videos, write_video
+    from mario_a3c.video import write_video
 
-    if not can_write_videos():
-        LOG.warning("no videos: %s", MISSING)
-        return {}
     names: dict[str, str] = {}
     for stage in dict.fromkeys(each.spec.stage for each in results):
         best = best_of([each for each in results if each.spec.stage == stage])
@@ -208,7 +319,7 @@ def training_curves(folder: Path) -> "list[Curve]":
         records = [record for record in read_lines(folder / file) if record.get("clear_rate") is not None]
         points = [(float(each["global_step"]), float(each["clear_rate"])) for each in records if "global_step" in each]
         if points:
-            found.append(Curve(name, sorted(points)))
+            found.append(Curve(name, sorted(points)[:: -(-len(points) // _MOST_POINTS)]))
     return found
 
 

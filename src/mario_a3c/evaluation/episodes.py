@@ -1,6 +1,6 @@
 """One episode of an evaluation: which one it is, and what came of it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,3 +104,24 @@ class EpisodeResult:
             "x": self.x,
             "y": self.y,
         }
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "EpisodeResult":
+        """What `as_row` kept: enough for tables and pictures, not for playing it again."""
+        return cls(
+            spec=EpisodeSpec(Stage.parse(row["stage"]), row["mode"], int(row["episode"])),
+            env_seed=0,
+            total_reward=float(row["return"]),
+            progress=float(row["progress"]),
+            num_steps=int(row["steps"]),
+            num_frames=int(row["frames"]),
+            end_reason=EndReason[row["end_reason"].upper()],
+            time_left=int(row["time_left"]),
+            score=int(row["score"]),
+            coins=int(row["coins"]),
+            room=int(row["room"]),
+            x=int(row["x"]),
+            y=int(row["y"]),
+            actions=np.zeros(0, np.uint8),
+            frames=np.zeros(0, np.uint16),
+        )

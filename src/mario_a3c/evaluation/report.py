@@ -1,14 +1,10 @@
 """The stage report: agents, baselines and what others published, as a Markdown and an HTML page with plots."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from pathlib import Path
 from typing import Any
 
-from mario_a3c.durable_file import write_durably
-from mario_a3c.errors import StorageError
 from mario_a3c.evaluation.config import MODES, Mode
 from mario_a3c.evaluation.episodes import EpisodeResult
 from mario_a3c.evaluation.plots import Curve, curves, heat_map, histogram
@@ -19,8 +15,19 @@ FORMAT = "mario-a3c report 1"
 
 
 @dataclass(frozen=True, slots=True)
+class AgentFile:
+    """Whose weights played."""
+
+    file: str
+    kind: str  # generalist or specialist
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.file.removesuffix('.pt')}"
+
+
+@dataclass(frozen=True, slots=True)
 class Contender:
-    """Somebody who was evaluated: an agent, or a simple player."""
+    """Somebody who was evaluated: an agent, several that share the stages out among them, or a simple player."""
 
     name: str
     about: str
@@ -29,6 +36,13 @@ class Contender:
     pictures: Mapping[str, str] = field(default_factory=dict)  # of where episodes ended, by stage: file names
     videos: Mapping[str, str] = field(default_factory=dict)
     is_baseline: bool = False
+    agents: Mapping[str, AgentFile] = field(default_factory=dict)  # by stage
+
+    @property
+    def agent(self) -> AgentFile | None:
+        """The one that plays everything, if it is one."""
+        different = set(self.agents.values())
+        return different.pop() if len(different) == 1 else None
 
     @property
     def summaries(self) -> list[Summary]:
@@ -42,6 +56,7 @@ class Report:
     num_episodes: int
     seed: int
     earlier: Mapping[str, Any] | None = None  # an earlier report's JSON
+    made_with: Mapping[str, Any] = field(default_factory=dict)  # the command, versions, the cartridge, the device
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -49,43 +64,24 @@ class Report:
             "stages": list(self.stages),
             "episodes": self.num_episodes,
             "seed": self.seed,
-            "contenders": [
-                {
-                    "name": each.name,
-                    "about": each.about,
-                    "is_baseline": each.is_baseline,
-                    "cleared": cleared_stages(each.summaries),
-                    "summaries": [summary.as_dict() for summary in each.summaries],
-                }
-                for each in self.contenders
-            ],
+            "made_with": dict(self.made_with),
+            "contenders": [_contender_as_dict(each) for each in self.contenders],
         }
 
 
-def read_report(path: Path) -> dict[str, Any]:
-    """The JSON of an earlier report."""
-    try:
-        plain: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise StorageError(f"--compare {path} cannot be read: {error}") from error
-    if not isinstance(plain, dict) or plain.get("format") != FORMAT:
-        raise StorageError(f"--compare {path} is not the report.json of an earlier report")
-    return plain
-
-
-def write_report(report: Report, folder: Path) -> list[Path]:
-    """`report.json`, `report.md`, `report.html` and the plots."""
-    plots = plots_of(report)
-    for name, svg in plots.items():
-        write_durably(folder / name, svg.encode())
-    files = {
-        "report.json": json.dumps(report.as_dict(), indent=1) + "\n",
-        "report.md": as_markdown(report, list(plots)),
-        "report.html": as_html(report, plots),
+def _contender_as_dict(contender: Contender) -> dict[str, Any]:
+    agent = contender.agent
+    return {
+        "name": contender.name,
+        "about": contender.about,
+        "is_baseline": contender.is_baseline,
+        "file": None if agent is None else agent.file,
+        "kind": None if agent is None else agent.kind,
+        "agents": {stage: {"file": each.file, "kind": each.kind} for stage, each in contender.agents.items()},
+        "training": [{"name": curve.name, "points": list(curve.points)} for curve in contender.training],
+        "cleared": cleared_stages(contender.summaries),
+        "summaries": [summary.as_dict() for summary in contender.summaries],
     }
-    for name, text in files.items():
-        write_durably(folder / name, text.encode())
-    return [folder / name for name in files]
 
 
 def plots_of(report: Report) -> dict[str, str]:
@@ -124,15 +120,33 @@ def tables_of(report: Report) -> list[tuple[str, list[list[str]]]]:
 
 
 def _own_table(contender: Contender) -> list[list[str]]:
-    rows = [["stage", *MODES, "cleared"]]
+    has_several = bool(contender.agents) and contender.agent is None
+    rows = [["stage", *(["agent"] if has_several else []), *MODES, "cleared"]]
     verdicts = cleared_stages(contender.summaries)
     by_stage: dict[str, dict[str, Summary]] = {}
     for each in contender.summaries:
         by_stage.setdefault(each.stage, {})[each.mode] = each
     for stage, modes in by_stage.items():
         words = {True: "yes", False: "no", None: "not judged"}[verdicts[stage]]
-        rows.append([stage, *(_rate(modes.get(mode)) for mode in MODES), words])
+        agent = [str(contender.agents[stage])] if has_several else []
+        rows.append([stage, *agent, *(_rate(modes.get(mode)) for mode in MODES), words])
     return rows
+
+
+def headline_of(contender: Contender) -> str:
+    """How many stages are cleared, and by whom."""
+    verdicts = cleared_stages(contender.summaries)
+    cleared = [stage for stage, is_cleared in verdicts.items() if is_cleared]
+    kinds = [contender.agents[stage].kind for stage in cleared if stage in contender.agents]
+    shares = [f"{kinds.count(kind)} by a {kind}" for kind in sorted(set(kinds))]
+    words = f"{len(cleared)} of {len(verdicts)} stages cleared"
+    return words + (f" ({', '.join(shares)})" if shares else "")
+
+
+def as_summary(report: Report) -> str:
+    """The rates of the first contender alone, for a README: every stage and mode, with intervals."""
+    first = report.contenders[0]
+    return "\n".join([f"{first.name}: {headline_of(first)}.", "", *_markdown_table(_own_table(first)), ""])
 
 
 def _rate(summary: Summary | None) -> str:
@@ -167,7 +181,10 @@ def _comparison(report: Report) -> list[list[str]]:
 
 
 def notes_of(report: Report) -> list[str]:
+    made = report.made_with
     return [
+        *(f"{each.name}: {headline_of(each)}." for each in report.contenders if not each.is_baseline),
+        *([f"`{made['command']}`, commit {made['code_revision']}, on {made['device']}."] if made else []),
         f"{report.num_episodes} episodes of each stage and mode, seed {report.seed}; intervals are Wilson's, at 95 %.",
         "A stage is cleared when sampled, noop and sticky each reach 95 of 100. Greedy play is one trajectory.",
         *(f"{each.name}: {each.note} ({each.source})." for each in PUBLISHED),

@@ -1,6 +1,8 @@
 """`mario report` as a user meets it, on a home-made game."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,76 @@ def test_a_report_of_two_agents(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert (tmp_path / "out" / "agent1_training.svg").exists()
     modes = {each["mode"] for each in written["contenders"][0]["summaries"]}
     assert modes == {"greedy", "sampled", "noop", "sticky"}
+
+
+def test_published_agents_play_each_its_own_stages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_tiny_game(tmp_path)
+    folder = tmp_path / "pretrained"
+    write_agent(folder / "all.pt", tiny_agent_config(stages="all"))
+    write_agent(folder / "last.pt", tiny_agent_config(world=8, stage=4))
+    agents = [{"file": "all.pt", "stages": ["1-1", "1-2"]}, {"file": "last.pt", "stages": ["8-4"]}]
+    manifest = {"format": "mario-a3c agents 1", "chosen_with_seed": 0, "agents": agents}
+    (folder / "agents.json").write_text(json.dumps(manifest))
+    flags = ("--stages", "1-1,8-4", "--episodes", "2", "--no-baselines")
+    assert run(tmp_path, folder, *flags) == ExitCode.DONE
+    assert "chosen by the episodes of --seed 0" in capsys.readouterr().err
+    written = json.loads((tmp_path / "out" / "report.json").read_text())
+    (published,) = written["contenders"]
+    assert published["agents"] == {
+        "1-1": {"file": "all.pt", "kind": "generalist"},
+        "8-4": {"file": "last.pt", "kind": "specialist"},
+    }
+    assert [each["stage"] for each in published["summaries"]] == ["1-1"] * 4 + ["8-4"] * 4
+    assert written["made_with"]["command"].startswith(f"mario report {folder} --stages 1-1,8-4")
+    assert "| 8-4 | specialist last |" in (tmp_path / "out" / "summary.md").read_text()
+    assert run(tmp_path, folder, "--stages", "3-3") == ExitCode.USAGE
+    assert "have no agent for --stages 3-3" in capsys.readouterr().err
+
+
+def test_pages_are_drawn_again_without_playing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_tiny_game(tmp_path)
+    agent = write_agent(tmp_path / "one.pt", tiny_agent_config())
+    assert run(tmp_path, agent, "--stages", "1-1", "--episodes", "2", "--no-pictures") == ExitCode.DONE
+    page = tmp_path / "out" / "report.html"
+    before = page.read_text()
+    page.unlink()
+    capsys.readouterr()
+    monkeypatch.setattr("mario_a3c.evaluation.runner.play_episodes", None)
+    drawn = ("report", "--from", tmp_path / "out" / "report.json", "--no-pictures", "--cache-dir", tmp_path / "cache")
+    assert main([str(word) for word in drawn]) == ExitCode.DONE
+    assert page.read_text() == before
+    assert str(page) in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="2"):
+        main(["report", str(agent), "--from", str(tmp_path / "out" / "report.json")])
+    assert main(["report", "--from", str(tmp_path / "none.json")]) == ExitCode.STORAGE
+
+
+_WITH_LITTLE = """
+import sys
+
+for name in ("gymnasium", "av", "matplotlib", "PIL", "tensorboard", "duckdb", "optuna", "ray"):
+    sys.modules[name] = None  # as if it were not installed
+from mario_a3c.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_report_needs_no_optional_package(tmp_path: Path) -> None:
+    write_tiny_game(tmp_path)
+    agent = write_agent(tmp_path / "one.pt", tiny_agent_config())
+    words = [
+        "report", agent, "--stages", "1-1", "--episodes", "1", "--device", "cpu", "--out", tmp_path / "out",
+        "--rom", tmp_path / "tiny.nes", "--allow-unknown-rom", "--cache-dir", tmp_path / "cache",
+        "--engine", "interpreter",
+    ]  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", _WITH_LITTLE, *map(str, words)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "no videos: videos need the package av" in done.stderr
+    assert (tmp_path / "out" / "report.html").exists()
 
 
 def test_bad_input_is_answered_with_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

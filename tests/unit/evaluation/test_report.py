@@ -13,7 +13,8 @@ from mario_a3c.evaluation.config import MODES
 from mario_a3c.evaluation.episodes import EpisodeSpec
 from mario_a3c.evaluation.plots import Curve, curves, heat_map, histogram
 from mario_a3c.evaluation.published import PUBLISHED
-from mario_a3c.evaluation.report import Contender, Report, as_html, plots_of, read_report, tables_of, write_report
+from mario_a3c.evaluation.report import AgentFile, Contender, Report, as_html, as_summary, plots_of, tables_of
+from mario_a3c.evaluation.report_files import load_report, read_report, write_pages, write_report
 from mario_a3c.native.start_states import Stage
 from tests.unit.evaluation.test_summary import result_of, series
 
@@ -98,7 +99,7 @@ def test_pages_are_written_whole_with_every_plot(tmp_path: Path) -> None:
     contender = agent(training=[curve], pictures={"1-1": "ends.png"}, videos={"1-1": "video.mp4"})
     report = report_of(contender, Contender("random", "", [result_of()], is_baseline=True))
     paths = write_report(report, tmp_path)
-    assert [path.name for path in paths] == ["report.json", "report.md", "report.html"]
+    assert [path.name for path in paths] == ["report.json", "report.md", "summary.md", "report.html"]
     plots = plots_of(report)
     assert set(plots) == {
         *(f"agent0_{mode}.svg" for mode in MODES), "agent0_1-1_progress.svg", "agent0_8-4_progress.svg",
@@ -113,6 +114,50 @@ def test_pages_are_written_whole_with_every_plot(tmp_path: Path) -> None:
     assert '<img src="ends.png"' in page
     assert 'src="video.mp4"' in page
     assert json.loads((tmp_path / "report.json").read_text())["contenders"][0]["cleared"]["1-1"] is True
+
+
+def test_agents_that_share_the_stages_are_named_with_their_kind() -> None:
+    files = {"1-1": AgentFile("all.pt", "generalist"), "8-4": AgentFile("last.pt", "specialist")}
+    report = report_of(agent("published", agents=files))
+    own = tables_of(report)[0][1]
+    assert own[0][:3] == ["stage", "agent", "greedy"]
+    assert [row[1] for row in own[1:]] == ["generalist all", "specialist last"]
+    plain = report.as_dict()["contenders"][0]
+    assert plain["agents"]["8-4"] == {"file": "last.pt", "kind": "specialist"}
+    assert plain["file"] is None
+    summary = as_summary(report)
+    assert summary.startswith("published: 1 of 2 stages cleared (1 by a generalist).\n\n| stage | agent | greedy |")
+    assert "| 1-1 | generalist all | clears | 96 of 100 (90% to 98%) |" in summary
+
+
+def test_pages_can_be_drawn_elsewhere_from_the_results_alone(tmp_path: Path) -> None:
+    files = dict.fromkeys(("1-1", "8-4"), AgentFile("all.pt", "generalist"))
+    made_with = {"command": "mario report all.pt", "code_revision": "abc", "device": "cuda"}
+    curve = Curve("training", [(0.0, 0.1), (10.0, 0.9)])
+    report = report_of(agent(agents=files, training=[curve]), made_with=made_with)
+    write_report(report, tmp_path / "there")
+    (tmp_path / "here").mkdir()
+    for name in ("report.json", "episodes.csv"):
+        (tmp_path / "here" / name).write_bytes((tmp_path / "there" / name).read_bytes())
+    write_pages(load_report(tmp_path / "here" / "report.json"), tmp_path / "here")
+    for path in (tmp_path / "there").iterdir():
+        assert (tmp_path / "here" / path.name).read_bytes() == path.read_bytes(), path.name
+    assert "`mario report all.pt`, commit abc, on cuda." in (tmp_path / "here" / "report.md").read_text()
+
+
+def test_results_that_are_torn_apart_are_noticed(tmp_path: Path) -> None:
+    path = write_report(report_of(agent()), tmp_path)[0]
+    episodes = tmp_path / "episodes.csv"
+    lines = episodes.read_text().splitlines(keepends=True)
+    episodes.write_text("".join(lines[:-1]))
+    with pytest.raises(StorageError, match="of another report"):
+        load_report(path)
+    episodes.write_text("".join(lines[:1]) + "0,1-1,dancing")
+    with pytest.raises(StorageError, match="damaged"):
+        load_report(path)
+    episodes.unlink()
+    with pytest.raises(StorageError, match=r"--from .*episodes\.csv cannot be read"):
+        load_report(path)
 
 
 def test_names_cannot_put_markup_into_the_page() -> None:
