@@ -7,6 +7,7 @@ from mario_a3c.errors import ConfigError
 from mario_a3c.options import option
 
 Curriculum = Literal["none", "starts", "stages", "both"]
+StartOrder = Literal["spread", "backward"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,13 +62,18 @@ class CurriculumConfig:
 
     curriculum: Curriculum = option(
         "none",
-        "starts: episodes begin near the goal, and further back as it is reached; stages: more of the stages that are "
-        "nearly learned; both",
+        "starts: episodes begin along the way, too, and at the stage's own start as it is cleared; stages: more of the "
+        "stages that are nearly learned; both",
     )
-    clear_rate_to_move: float = option(0.2, "starts move back when this share of their episodes reached the flag")
-    clear_rate_episodes: int = option(40, "episodes of a stage over which that share is measured")
-    patience_episodes: int = option(2000, "starts move back after so many episodes of a stage, whatever they reached")
-    real_starts: float = option(0.25, "share of the episodes that begin at the start of the stage all along; 1 at last")
+    start_order: StartOrder = option(
+        "spread",
+        "starts along the way. spread: everywhere at once, fewer as the stage is cleared; backward: near the goal, and "
+        "further back as it is reached",
+    )
+    clear_rate_to_move: float = option(0.2, "backward: they move when this share of their episodes reached the flag")
+    clear_rate_episodes: int = option(40, "episodes of a stage over which its clear rate is measured")
+    patience_episodes: int = option(2000, "backward: they move after so many episodes, whatever those reached")
+    real_starts: float = option(0.25, "share of the episodes that begin at the start of the stage at first; 1 at last")
     stage_floor: float = option(0.3, "every stage is played at least so often, of an even share")
 
     def __post_init__(self) -> None:

@@ -58,6 +58,36 @@ class ClearRate:
         self.tries[:], self.clears[:] = state["tries"], state["clears"]
 
 
+class SpreadStarts:
+    """Episodes begin everywhere along the way, so that all of a stage is learned at once. The more of the episodes from
+    its own start reach the flag, the fewer begin elsewhere: none where all of them do."""
+
+    def __init__(self, config: CurriculumConfig, table: StartTable) -> None:
+        self._real_starts = config.real_starts
+        self._stage, self._is_real = table.stage, table.position == 0
+        self._num_along = np.bincount(self._stage, ~self._is_real)
+        self._rate = ClearRate(len(table.stages), config.clear_rate_episodes)
+
+    def observe(self, outcomes: Outcomes) -> None:
+        is_real = outcomes.position == 0
+        self._rate.count(outcomes.stage[is_real], outcomes.is_clear[is_real])
+
+    def shares(self) -> Counts:
+        """How often each start is drawn, of the episodes of its stage. [S]"""
+        # Episodes that are still missing count as failures: a first lucky clear moves little.
+        missed = 1.0 - self._rate.clears / self._rate.num_episodes
+        along = np.where(self._num_along > 0, (1.0 - self._real_starts) * missed, 0.0)
+        each = along / np.maximum(self._num_along, 1)
+        shares: Counts = np.where(self._is_real, (1.0 - along)[self._stage], each[self._stage])
+        return shares
+
+    def state(self) -> State:
+        return {"real_rate": self._rate.state()}
+
+    def restore(self, state: State) -> None:
+        self._rate.restore(state["real_rate"])
+
+
 class BackwardStarts:
     """Episodes begin near the goal, and further back as they reach it (Salimans & Chen 2018), for each stage by itself.
 

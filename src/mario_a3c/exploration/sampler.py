@@ -8,7 +8,7 @@ import numpy.typing as npt
 from mario_a3c.envs.env_batch import EndReason
 from mario_a3c.errors import CheckpointError
 from mario_a3c.exploration.config import CurriculumConfig, StartConfig
-from mario_a3c.exploration.curriculum import BackwardStarts, ClearRate, Counts, LearnableStages, Outcomes
+from mario_a3c.exploration.curriculum import BackwardStarts, ClearRate, Counts, LearnableStages, Outcomes, SpreadStarts
 from mario_a3c.exploration.starts import StartTable
 from mario_a3c.stateful import State
 
@@ -85,15 +85,19 @@ class EvenStages:
         pass
 
 
+def _choose_shares(table: StartTable, starts: StartConfig, curriculum: CurriculumConfig) -> StartShares:
+    if not curriculum.moves_starts:
+        return FixedShares(starts, table)
+    return SpreadStarts(curriculum, table) if curriculum.start_order == "spread" else BackwardStarts(curriculum, table)
+
+
 class StartSampler:
     """Draws are the environments' own; this says how often each start is drawn, from one rollout to the next."""
 
     def __init__(self, table: StartTable, starts: StartConfig, curriculum: CurriculumConfig) -> None:
         self.table = table
         num_stages = len(table.stages)
-        self._starts: StartShares = (
-            BackwardStarts(curriculum, table) if curriculum.moves_starts else FixedShares(starts, table)
-        )
+        self._starts = _choose_shares(table, starts, curriculum)
         self._stages: StageWeights = (
             LearnableStages(curriculum, num_stages) if curriculum.weighs_stages else EvenStages(num_stages)
         )

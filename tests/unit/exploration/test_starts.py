@@ -8,7 +8,7 @@ import pytest
 from mario_a3c.envs.env_batch import EPISODE_DTYPE, EndReason
 from mario_a3c.envs.mario_batch import StartState
 from mario_a3c.errors import CheckpointError, ConfigError
-from mario_a3c.exploration.config import CurriculumConfig, StartConfig
+from mario_a3c.exploration.config import CurriculumConfig, StartConfig, StartOrder
 from mario_a3c.exploration.sampler import StartSampler
 from mario_a3c.exploration.starts import StartTable, path_starts
 from mario_a3c.native.console import Console
@@ -64,7 +64,27 @@ def test_thirds_are_drawn_as_often_as_asked() -> None:
         StartConfig(start_early=0.7, start_late=0.7)
 
 
-BACKWARD = CurriculumConfig(curriculum="starts", clear_rate_episodes=10, real_starts=0.25, patience_episodes=100)
+SPREAD = CurriculumConfig(curriculum="starts", start_order="spread", clear_rate_episodes=10, real_starts=0.4)
+
+
+def test_spread_starts_give_way_to_the_real_one_as_it_is_cleared() -> None:
+    table = table_of(6, 6, 0)
+    sampler = StartSampler(table, StartConfig(), SPREAD)
+    assert sampler.weights() * 3 == pytest.approx([*[0.4, *[0.1] * 6] * 2, 1.0])
+    sampler.observe(ended(table, 0, 3, clears=10, fails=0))
+    assert sampler.measures()["stage_real_starts"]["1-1"] == pytest.approx(0.4), "elsewhere it does not count"
+    sampler.observe(ended(table, 0, 0, clears=1, fails=0))
+    assert sampler.measures()["stage_real_starts"]["1-1"] == pytest.approx(0.46), "one clear is not all of them"
+    sampler.observe(ended(table, 0, 0, clears=4, fails=5))
+    assert sampler.measures()["stage_real_starts"] == pytest.approx({"1-1": 0.7, "1-2": 0.4, "1-3": 1.0})
+    for _ in range(60):
+        sampler.observe(ended(table, 0, 0, clears=10, fails=0))
+    assert sampler.weights()[:7] * 3 == pytest.approx([1, 0, 0, 0, 0, 0, 0])
+
+
+BACKWARD = CurriculumConfig(
+    curriculum="starts", start_order="backward", clear_rate_episodes=10, real_starts=0.25, patience_episodes=100
+)
 
 
 def test_starts_move_back_as_they_are_cleared_until_all_are_real() -> None:
@@ -134,9 +154,10 @@ def test_stages_that_are_nearly_learned_are_played_more_and_none_is_starved() ->
     assert sampler.weights().sum() == pytest.approx(1.0)
 
 
-def test_a_sampler_goes_on_where_another_was() -> None:
+@pytest.mark.parametrize("start_order", ["spread", "backward"])
+def test_a_sampler_goes_on_where_another_was(start_order: StartOrder) -> None:
     table = table_of(6, 6, 6)
-    config = CurriculumConfig(curriculum="both", clear_rate_episodes=10)
+    config = CurriculumConfig(curriculum="both", start_order=start_order, clear_rate_episodes=10)
     one, other = (StartSampler(table, StartConfig(), config) for _ in range(2))
     random = np.random.default_rng(0)
 
