@@ -1,7 +1,8 @@
 """Fixtures that several rooms share."""
 
+import importlib.util
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,33 @@ from mario_a3c.native.config import RomConfig
 from mario_a3c.native.rom import locate_rom
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Where pytest-timeout is missing, as on machines that only run the tests marked `gpu`, nothing is timed out."""
+    if importlib.util.find_spec("pytest_timeout") is None:
+        parser.addoption("--timeout")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What tests measured: the table that documents quote."""
+    reports = [*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")]
+    rows = [value for report in reports for name, value in report.user_properties if name == "measured"]
+    if rows:
+        terminalreporter.section("measured")
+    for what, number, bound in rows:
+        terminalreporter.write_line(f"{what:<72} {number:8.1e}   bound {bound:.0e}")
+
+
+@pytest.fixture
+def measured(record_property: Callable[[str, object], None]) -> Callable[[str, float, float], None]:
+    """`measured(what, number, bound)`: the number is below the bound, and both are printed after the last test."""
+
+    def check(what: str, number: float, bound: float) -> None:
+        record_property("measured", (what, float(number), bound))
+        assert number < bound, what
+
+    return check
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The same claims where kernels are others: cuDNN's recurrent layers, compiled backbones, recorded graphs."""
 
 import typing
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -16,6 +17,7 @@ pytestmark = [
     pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no CUDA device"),
 ]
 T, N, NUM_ACTIONS = 24, 8, 7
+Measured = Callable[[str, float, float], None]
 each_memory = pytest.mark.parametrize("recurrent_type", typing.get_args(RecurrentType))
 
 
@@ -44,8 +46,13 @@ def test_a_gpu_runs_compiled_half_precision_by_default_and_obeys_the_flags() -> 
     assert (plain.precision, plain.compilation) == ("float32", "none")
 
 
+def difference(found: torch.Tensor, expected: torch.Tensor) -> float:
+    """Absolute where numbers are small, relative where they are large."""
+    return float(((found - expected).abs() / (1 + expected.abs())).max())
+
+
 @each_memory
-def test_acting_step_by_step_equals_one_unroll_in_float32(recurrent_type: RecurrentType) -> None:
+def test_acting_step_by_step_equals_one_unroll_in_float32(recurrent_type: RecurrentType, measured: Measured) -> None:
     model = way().prepare(make_model(recurrent_type))
     pictures, starts = rollout()
     state, logits, values = model.initial_state(N), [], []
@@ -56,23 +63,31 @@ def test_acting_step_by_step_equals_one_unroll_in_float32(recurrent_type: Recurr
             state = output.state
             logits.append(output.logits)
             values.append(output.value)
-    torch.testing.assert_close(torch.stack(logits), unrolled.logits, atol=1e-5, rtol=1e-5)
-    torch.testing.assert_close(torch.stack(values), unrolled.value, atol=1e-5, rtol=1e-5)
+    measured(
+        f"steps and unroll, float32, {recurrent_type}: logits", difference(torch.stack(logits), unrolled.logits), 1e-5
+    )
+    measured(
+        f"steps and unroll, float32, {recurrent_type}: values", difference(torch.stack(values), unrolled.value), 1e-5
+    )
 
 
 @each_memory
-def test_gradients_of_an_unroll_are_those_of_its_steps(recurrent_type: RecurrentType) -> None:
+def test_gradients_of_an_unroll_are_those_of_its_steps(recurrent_type: RecurrentType, measured: Measured) -> None:
+    """Of its weights too, as parts of the largest gradient."""
     model = way().prepare(make_model(recurrent_type))
+    weights = [each for name, each in model.named_parameters() if name.startswith("memory.")]
     _, starts = rollout()
     gradients = []
     for unroll in (model.memory.unroll, lambda *arguments: unroll_by_steps(model.memory, *arguments)):
         torch.manual_seed(0)
         features = torch.randn(T, N, 512, device="cuda", requires_grad=True)
         output, _ = unroll(features, starts, model.initial_state(N))
-        torch.autograd.backward(output.square().sum())
-        assert features.grad is not None
-        gradients.append(features.grad)
-    torch.testing.assert_close(*gradients, atol=1e-4, rtol=1e-4)
+        loss = (output * torch.randn(output.shape, device="cuda")).sum()
+        found = torch.autograd.grad(loss, [features, *weights])
+        gradients.append(torch.cat([each.flatten() for each in found]))
+    unrolled, stepped = gradients
+    largest = float((unrolled - stepped).abs().max() / stepped.abs().max())
+    measured(f"steps and unroll, float32, {recurrent_type}: gradients", largest, 1e-4)
 
 
 @each_memory
@@ -93,37 +108,44 @@ def test_a_recorded_graph_acts_like_the_network_also_after_new_weights(recurrent
 
 
 @pytest.mark.parametrize("backbone", ["nature", "impala"])
-@pytest.mark.parametrize("compiled", [False, True])
-@pytest.mark.parametrize(("precision", "tolerance"), [("float32", 1e-4), ("bfloat16", 3e-2), ("float16", 4e-3)])
+@pytest.mark.parametrize(("precision", "tolerance"), [("bfloat16", 3e-2), ("float16", 4e-3)])
 def test_precisions_agree_within_their_tolerances(
-    backbone: str, compiled: bool, precision: Precision, tolerance: float
+    backbone: str, precision: Precision, tolerance: float, measured: Measured
 ) -> None:
     """As parts of the spread of the logits, for learning and for acting."""
     pictures, starts = rollout()
     with torch.no_grad():
         expected = way().prepare(make_model("none", backbone=backbone)).unroll(pictures, starts, {}).logits
-        execution = way(precision, compiled=compiled)
-        learner = execution.prepare(make_model("none", backbone=backbone))
+        learner = way(precision).prepare(make_model("none", backbone=backbone))
         learned = learner.unroll(pictures, starts, {}).logits
-        acted = execution.acting_copy(learner).unroll(pictures, starts, {}).logits
-    for logits in (learned, acted):
-        assert (logits - expected).abs().max() / expected.std() < tolerance
+        acted = way(precision).acting_copy(learner).unroll(pictures, starts, {}).logits
+    for name, logits in {"learning": learned, "acting": acted}.items():
+        spread = float((logits - expected).abs().max() / expected.std())
+        measured(f"{precision} beside float32, {backbone}, {name}: logits", spread, tolerance)
 
 
-@pytest.mark.parametrize("saves_compiled", [True, False])
-def test_a_network_saved_compiled_loads_uncompiled_and_the_other_way_round(saves_compiled: bool) -> None:
-    saved = way(compiled=saves_compiled).prepare(make_model("gru", backbone="impala"))
-    loaded = way(compiled=not saves_compiled).prepare(make_model("gru", seed=1, backbone="impala"))
+def test_a_compiled_network_takes_and_gives_the_weights_of_one_that_is_not(measured: Measured) -> None:
+    """And computes what it computes. The one compilation here: each takes half a minute of a GPU."""
+    compiled = way("bfloat16", compiled=True).prepare(make_model("gru", backbone="impala"))
+    eager = way("bfloat16").prepare(make_model("gru", seed=1, backbone="impala"))
     pictures, starts = rollout()
-    with torch.no_grad():
-        expected = saved.unroll(pictures, starts, saved.initial_state(N))
-        loaded.load_state_dict(saved.state_dict())
-        output = loaded.unroll(pictures, starts, loaded.initial_state(N))
-    torch.testing.assert_close(output.logits, expected.logits, atol=1e-4, rtol=1e-4)
+
+    def compare(how: str) -> None:
+        with torch.no_grad():
+            one, other = (each.unroll(pictures, starts, each.initial_state(N)).logits for each in (compiled, eager))
+        measured(
+            f"compiled beside eager, bfloat16, {how}: logits", float((one - other).abs().max() / other.std()), 3e-2
+        )
+
+    eager.load_state_dict(compiled.state_dict())
+    compare("saved compiled")
+    eager.load_state_dict(make_model("gru", seed=2, backbone="impala").state_dict())
+    compiled.load_state_dict(eager.state_dict())
+    compare("loaded compiled")
 
 
 def test_float16_learns_with_its_loss_scaled() -> None:
-    execution = way("float16", compiled=True)
+    execution = way("float16")
     model, scaler = execution.prepare(make_model("none", backbone="impala")), execution.grad_scaler()
     optimizer = torch.optim.Adam(model.parameters(), 1e-3)
     pictures, starts = rollout()
