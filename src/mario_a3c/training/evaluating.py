@@ -47,6 +47,9 @@ LOG = logging.getLogger("mario.eval")
 
 _PLAIN = Execution("cpu", "float32", "none", "evaluation")
 CONFIRMING_EPISODES = 100
+# From one confirmation to the next, of each environment: with hundreds of them a window is full again in an instant, and a
+# run would spend its time with being asked.
+_EPISODES_BETWEEN = 4
 _ROUNDING = 1e-9  # 0.95 * 100 is a little more than 95
 _FINAL_EPISODES = 25
 _FINAL_STAGES = 4
@@ -232,7 +235,9 @@ class Evaluator:
             LOG.info("%d of %d failed: the others are not played", num_failures, num_all)
         summaries = [each.as_dict() for each in summarize(results)]
         self.note(summaries, self.progress.num_updates, "confirmation", is_complete=is_complete)
-        self._next_confirmation = self.progress.num_episodes + self.config.budget.clear_window
+        self._next_confirmation = self.progress.num_episodes + max(
+            self.config.budget.clear_window, _EPISODES_BETWEEN * self.config.vector_env.num_envs
+        )
         return is_complete and num_failures <= max_failures
 
     def conclude(self) -> None:
