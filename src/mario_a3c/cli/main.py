@@ -31,6 +31,7 @@ COMMANDS = (
     Command("eval", "play episodes with a checkpoint: clear rates under four kinds of play"),
     Command("checkpoint", "list, inspect, check, remove or export what runs have saved"),
     Command("report", "evaluate checkpoints on all stages and write a page about it"),
+    Command("demo", "play a tour of stages with the published agents, as a video"),
     Command("watch", "look on while an agent learns"),
     Command("play", "play a stage with the keyboard, and record it"),
     Command("bench", "measure how fast the console and the environments are, beside others"),
