@@ -1,6 +1,7 @@
 """`mario status`: whether a run lives, stalls or has ended, and how far it is."""
 
 import json
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +21,10 @@ class Arguments:
         None, "the run's folder, or its name below --save-dir; by default the newest", positional=True
     )
     save_dir: Path = option(Path("trained_models"), "folder of all runs")
-    plot: bool = option(False, "draw the curves of its metrics: curves.png in its folder, or --out")
+    plot: bool = option(
+        False,
+        "draw its curves: curves.png in its folder, or --out; with several stages curves_stages.png, too",
+    )
     out: Path | None = option(None, "with --plot: the PNG file")
     json: bool = option(False, "print one JSON object instead")
 
@@ -28,6 +32,8 @@ class Arguments:
 def main(argv: Sequence[str]) -> int:
     arguments = parse_command(Arguments, argv, prog="mario status")
     from mario_a3c.metrics.reader import last_record
+    from mario_a3c.metrics.stage_grid import stage_grid
+    from mario_a3c.metrics.terminal_text import plain
     from mario_a3c.monitoring.health import diagnose
 
     run = find_run(arguments.run, arguments.save_dir)
@@ -39,11 +45,20 @@ def main(argv: Sequence[str]) -> int:
         print(f"{run}\n{diagnosis.health.value}: {diagnosis.reason}")
         for line in progress_lines(diagnosis.heartbeat or {}, metrics or {}):
             print(line)
+        for line in stage_grid(metrics or {}, shutil.get_terminal_size().columns):
+            print(line if sys.stdout.isatty() else plain(line).rstrip())
     if arguments.plot:
-        from mario_a3c.metrics.plot import plot_run
-
-        print(f"curves: {plot_run(run, arguments.out or run / 'curves.png')}", file=sys.stderr)
+        plot(run, arguments.out or run / "curves.png")
     return ExitCode.DONE if diagnosis.health.is_well else ExitCode.ENVIRONMENT
+
+
+def plot(run: Path, target: Path) -> None:
+    from mario_a3c.metrics.plot import plot_run, plot_stages
+
+    print(f"curves: {plot_run(run, target)}", file=sys.stderr)
+    of_stages = plot_stages(run, target.with_stem(f"{target.stem}_stages"))
+    if of_stages is not None:
+        print(f"curves of every stage: {of_stages}", file=sys.stderr)
 
 
 def find_run(named: str | None, save_dir: Path) -> Path:

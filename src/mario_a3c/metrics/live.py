@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
-from mario_a3c.metrics.panel import plain
+from mario_a3c.metrics.terminal_text import plain
 
 _DRAW_SECONDS = 0.5
 _CLEAR_BELOW = "\x1b[J"

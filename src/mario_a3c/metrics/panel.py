@@ -2,16 +2,14 @@
 
 import itertools
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mario_a3c.metrics.schema import Record
+from mario_a3c.metrics.stage_grid import stage_grid
+from mario_a3c.metrics.terminal_text import BLOCKS, block, colour, plain
 
-_COLOURS = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "blue": 34, "magenta": 35, "cyan": 36}
-_BLOCKS = "▁▂▃▄▅▆▇█"
-_ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _LABEL_WIDTH = 10
 _LEAST_WIDTH, _MOST_WIDTH = 60, 110
 _USUAL_LENGTH = 3200.0  # pixels; a stage's real one is known when it has been cleared
@@ -58,10 +56,8 @@ def _achievements(view: View, last: Record, inner: int) -> list[str]:
         + colour(spark([each.get("recent_return_p50") for each in view.records], curve_width), "cyan"),
         _row("progress", level_line(view, last, inner - _LABEL_WIDTH)),
     ]
-    by_stage = last.get("clear_rate_by_stage") or {}
-    if len(by_stage) > 1:
-        lines += [_row("stages" if index == 0 else "", text) for index, text in enumerate(_stages(by_stage, inner))]
-    return lines
+    grid = stage_grid(last, inner - _LABEL_WIDTH)
+    return lines + [_row("stages" if index == 0 else "", text) for index, text in enumerate(grid)]
 
 
 def _costs(view: View, last: Record, inner: int) -> list[str]:
@@ -93,8 +89,8 @@ def spark(values: Sequence[float | None], width: int, low: float | None = None, 
         return ""
     points = [sum(part) / len(part) for part in _parts(known, width)]
     low, high = min(points) if low is None else low, max(points) if high is None else high
-    scale = (len(_BLOCKS) - 1) / (high - low) if high > low else 0.0
-    return "".join(_BLOCKS[min(len(_BLOCKS) - 1, max(0, round((point - low) * scale)))] for point in points)
+    height = high - low if high > low else math.inf
+    return "".join(block((point - low) / height) for point in points)
 
 
 def level_line(view: View, last: Record, width: int) -> str:
@@ -108,7 +104,7 @@ def level_line(view: View, last: Record, width: int) -> str:
         counts[min(cells - 1, max(0, int(end / length * cells)))] += 1
     most, reached = max(counts) or 1, min(cells - 1, int(furthest / length * cells))
     # Where a few of many ended must still be seen.
-    heights = [_BLOCKS[math.ceil(math.sqrt(count / most) * 7)] for count in counts]
+    heights = [BLOCKS[math.ceil(math.sqrt(count / most) * 7)] for count in counts]
     drawn = []
     for index, count in enumerate(counts):
         if index == reached:
@@ -132,15 +128,6 @@ def shares_bar(last: Record, width: int) -> str:
         first, end = round(begin / total * cells), round((begin + share) / total * cells)
         bar, begin = bar + colour("█" * (end - first), tint), begin + share
     return bar + " " * max(0, cells - len(plain(bar))) + "  " + note
-
-
-def colour(text: str, name: str) -> str:
-    return f"\x1b[{_COLOURS[name]}m{text}\x1b[0m" if text else ""
-
-
-def plain(text: str) -> str:
-    """Without colours: as wide as it looks."""
-    return _ANSI.sub("", text)
 
 
 def _top(view: View, width: int) -> str:
@@ -180,16 +167,6 @@ def _evaluated(last: Record) -> str:
 def _percentiles(last: Record) -> str:
     names = (("median", "recent_return_p50"), ("p90", "recent_return_p90"), ("p99", "recent_return_p99"))
     return "  ".join(f"{title} {_number(last.get(name))}" for title, name in names)
-
-
-def _stages(by_stage: dict[str, float], inner: int) -> list[str]:
-    per_line = max(1, (inner - _LABEL_WIDTH) // 11)
-    cells = [f"{stage:>4} {_tinted_percent(rate):<6}" for stage, rate in by_stage.items()]
-    return ["".join(cells[index : index + per_line]) for index in range(0, len(cells), per_line)]
-
-
-def _tinted_percent(rate: float) -> str:
-    return colour(f"{rate:>4.0%}", "green" if rate >= 0.95 else "yellow" if rate > 0 else "dim") + "  "
 
 
 def _machine(last: Record) -> str:

@@ -15,7 +15,9 @@ from mario_a3c.metrics.lines import encode
 from mario_a3c.metrics.schema import complete
 
 
-def make_run(folder: Path, name: str, *, age: float = 0.0, **fields: Any) -> Path:
+def make_run(
+    folder: Path, name: str, *, age: float = 0.0, metrics: dict[str, Any] | None = None, **fields: Any
+) -> Path:
     run = folder / name
     run.mkdir(parents=True)
     (run / "run.json").write_text("{}")
@@ -23,7 +25,8 @@ def make_run(folder: Path, name: str, *, age: float = 0.0, **fields: Any) -> Pat
     beat = {**usual, "update": 12, "global_step": 3400, "num_updates_planned": 100, "session": 2, **fields}
     (run / "heartbeat.jsonl").write_bytes(encode(complete("heartbeat", beat)))
     os.utime(run / "heartbeat.jsonl", (time.time() - age,) * 2)
-    (run / "metrics.jsonl").write_bytes(encode(complete("metrics", {"clear_rate": 0.25, "alerts": ["not_finite"]})))
+    measured = {"clear_rate": 0.25, "alerts": ["not_finite"], **(metrics or {})}
+    (run / "metrics.jsonl").write_bytes(encode(complete("metrics", measured)))
     return run
 
 
@@ -53,6 +56,18 @@ def test_a_run_that_is_not_well_has_its_own_exit_code(tmp_path: Path, capsys: py
     make_run(tmp_path, "over", phase="finished", message="all updates are made", age=1000.0)
     assert status(tmp_path, str(tmp_path / "over")) == ExitCode.DONE
     assert "finished: all updates are made" in capsys.readouterr().out
+
+
+def test_a_run_of_several_stages_shows_all_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    stages = {"clear_rate_by_stage": {"1-1": 0.97, "8-4": 0.0}, "stage_weights": {"1-1": 0.25, "8-4": 0.75}}
+    run = make_run(tmp_path, "many", metrics={**stages, "global_step": 100})
+    assert status(tmp_path, "many", "--plot") == ExitCode.DONE
+    text = capsys.readouterr().out
+    assert "-1  97  ▃" in text
+    assert "play, at most 75%" in text
+    assert "\x1b" not in text, "no colours where nobody sees them"
+    assert sorted(path.name for path in run.glob("*.png")) == ["curves.png", "curves_stages.png"]
 
 
 def test_json_is_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

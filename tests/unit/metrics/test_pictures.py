@@ -11,9 +11,11 @@ import pytest
 from mario_a3c.errors import ConfigError
 from mario_a3c.metrics.lines import encode
 from mario_a3c.metrics.live import LivePanel, can_show_panel
-from mario_a3c.metrics.panel import View, plain, render, spark
+from mario_a3c.metrics.panel import View, render, spark
 from mario_a3c.metrics.schema import Record, complete
+from mario_a3c.metrics.stage_grid import stage_grid
 from mario_a3c.metrics.summary import summarise
+from mario_a3c.metrics.terminal_text import plain
 
 
 def records(count: int = 50, **fields: Any) -> list[Record]:
@@ -66,8 +68,35 @@ def test_the_frame_is_closed_whatever_the_width(columns: int) -> None:
     text = shown(columns, clear_rate_by_stage=stages, gpu_util_last=50.0, alerts=["not_finite"], loss_total=1 / 3)
     widths = {len(line) for line in text.splitlines()}
     assert widths == {min(max(columns, 60), 110)}
-    assert "8-4" in text
+    assert text.count(" 50  ") == 32
     assert "! not_finite" in text
+
+
+STAGES: dict[str, Any] = {
+    "clear_rate_by_stage": {"1-1": 0.97, "1-2": 0.25, "4-1": 0.0},
+    "stage_weights": {"1-1": 0.1, "1-2": 0.4, "4-1": 0.3, "4-2": 0.2},
+    "stage_starts": {"1-1": 0.0, "1-2": 0.5, "4-1": 1.0, "4-2": 0.9},
+}
+
+
+def test_stages_are_a_grid_of_clear_rates_first_starts_and_shares_of_play() -> None:
+    wide = [plain(line).rstrip() for line in stage_grid(STAGES, 17)]
+    assert wide == [
+        "    1-     4-",
+        "-1  97  ▃   0 ▇▆",
+        "-2  25 ▄▇   - ▇▄",
+        "% cleared  ▅ first start  ▅ play, at most 40%",
+    ]
+    worlds = {**STAGES, "clear_rate_by_stage": {f"{world}-1": 1.0 for world in range(1, 9)}}
+    narrow = [plain(line).rstrip() for line in stage_grid(worlds, 40)]
+    assert narrow[0].split() == ["-1", "-2"]
+    assert [line[:2] for line in narrow[1:-1]] == [f"{world}-" for world in range(1, 9)]
+    assert stage_grid({"clear_rate_by_stage": {"1-1": 0.5}}, 80) == stage_grid({}, 80) == []
+
+
+def test_several_stages_without_a_curriculum_are_their_clear_rates() -> None:
+    lines = [plain(line).rstrip() for line in stage_grid({"clear_rate_by_stage": {"1-1": 0.5, "2-1": 1.0}}, 80)]
+    assert lines == ["    1-        2-", "-1  50       100", "% cleared"]
 
 
 def test_a_run_without_records_and_records_without_fields_can_be_shown() -> None:
@@ -174,6 +203,18 @@ def test_the_curves_are_a_picture(tmp_path: Path) -> None:
     picture = plot_run(tmp_path, tmp_path / "pictures" / "curves.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > 20_000
+
+
+def test_every_stage_has_a_curve_of_its_own_in_a_second_picture(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from mario_a3c.metrics.plot import plot_stages
+
+    write_run(tmp_path)
+    assert plot_stages(tmp_path, tmp_path / "stages.png") is None, "one stage alone is in the other picture"
+    (tmp_path / "metrics.jsonl").write_bytes(b"".join(map(encode, records(**STAGES))))
+    picture = plot_stages(tmp_path, tmp_path / "stages.png")
+    assert picture is not None
+    assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_summary_knows_every_number(tmp_path: Path) -> None:
