@@ -33,7 +33,7 @@ from mario_a3c.learning.schedules import Annealing, CosineWithWarmup
 from mario_a3c.learning.stats import STEP_NUMBERS, Tally, UpdateStats
 from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.averaged_weights import AveragedWeights
-from mario_a3c.models.execution import Execution
+from mario_a3c.models.execution import Execution, RecordingError, first_line, is_memory_shortage
 from mario_a3c.random_numbers import permutation
 from mario_a3c.stateful import State, check_fit
 
@@ -194,8 +194,10 @@ class Learner:
         while True:
             try:
                 return self._step(batch)
-            except torch.OutOfMemoryError as error:
-                shortage = str(error)
+            except RuntimeError as error:
+                if not is_memory_shortage(error):
+                    raise
+                shortage = first_line(error)
             # Outside the handler: the error holds on to everything that was allocated.
             self._optimizer.forget_gradients()
             self._recorded.forget()
@@ -210,7 +212,15 @@ class Learner:
 
     def _record_or_launch(self, kind: Hashable, work: Callable[[Tensor], Tensor], envs: Tensor) -> Tensor:
         """As a recorded graph where there can be one: launching some hundred kernels takes longer than they do."""
-        return self._recorded(kind, work, envs) if self.model.memory.has_fixed_work else work(envs)
+        if not self.model.memory.has_fixed_work:
+            return work(envs)
+        try:
+            return self._recorded(kind, work, envs)
+        except RecordingError as error:
+            LOG.warning("steps are launched kernel by kernel from now on, they could not be recorded: %s", error)
+        self._recorded.give_up()
+        self._optimizer.forget_gradients()
+        return work(envs)
 
     def _step_by_launches(self, batch: "Batch") -> Tensor:
         pieces = batch.envs.tensor_split(min(self._num_pieces, len(batch.envs)))
@@ -302,7 +312,7 @@ class Learner:
     def _halve_pieces(self, num_envs: int, shortage: str) -> None:
         if self._num_pieces >= num_envs:
             raise SetupError(
-                f"out of memory with one environment at a time ({shortage.splitlines()[0]}); "
+                f"out of memory with one environment at a time ({shortage}); "
                 "shorten --rollout-steps, or free the device"
             )
         self._num_pieces = min(2 * self._num_pieces, num_envs)

@@ -19,12 +19,12 @@ class RecordedSteps:
     """
 
     def __init__(self, execution: Execution) -> None:
-        self._is_gpu = torch.device(execution.device).type == "cuda"
+        self._records = torch.device(execution.device).type == "cuda"
         self._graphs: dict[Hashable, CudaGraph | None] = {}
 
     def __call__(self, kind: Hashable, step: Callable[[Tensor], Tensor], argument: Tensor) -> Tensor:
         """`step(argument)`, recorded or not; the result is the caller's."""
-        if not self._is_gpu or (kind not in self._graphs and len(self._graphs) == _MOST_KINDS):
+        if not self._records or (kind not in self._graphs and len(self._graphs) == _MOST_KINDS):
             return step(argument)
         if kind not in self._graphs:
             self._graphs[kind] = None
@@ -37,6 +37,11 @@ class RecordedSteps:
 
     def forget(self) -> None:
         """When tensors that a step reads or writes lie elsewhere now."""
+        self._graphs.clear()
+
+    def give_up(self) -> None:
+        """Every step is made as usual from now on."""
+        self._records = False
         self._graphs.clear()
 
     def _any_graph(self) -> CudaGraph | None:

@@ -102,6 +102,7 @@ class CudaGraph:
         beside: "CudaGraph | None" = None,
     ) -> None:
         """`function` is called some times before it is recorded: compilation and choice of kernels happen there.
+        RecordingError where it cannot be, as a rule for want of memory.
 
         `beside` is a graph that is never replayed at the same time: both use the same memory.
         """
@@ -115,10 +116,17 @@ class CudaGraph:
         torch.cuda.current_stream().wait_stream(side)
         self._graph = torch.cuda.CUDAGraph()
         pool = None if beside is None else beside._graph.pool()
-        # On a stream of its own: cuBLAS has one workspace per stream, and two graphs recorded on the same one would
-        # share it; replayed at the same time they then wait for each other for ever.
-        with torch.cuda.graph(self._graph, pool=pool, stream=side, capture_error_mode="thread_local"):
-            self._outputs = function(*example)
+        before, failure = torch.cuda.current_stream(), ""
+        try:
+            # On a stream of its own: cuBLAS has one workspace per stream, and two graphs recorded on the same one would
+            # share it; replayed at the same time they then wait for each other for ever.
+            with torch.cuda.graph(self._graph, pool=pool, stream=side, capture_error_mode="thread_local"):
+                self._outputs = function(*example)
+        except RuntimeError as error:
+            failure = first_line(error.__context__ or error)  # the end of a recording only says that something failed
+            torch.cuda.set_stream(before)  # which `torch.cuda.graph` does not do then
+        if failure:  # outside the handler: the error holds on to everything that was allocated
+            raise RecordingError(failure)
 
     def __call__(self, *arguments: Any) -> Any:
         pairs = zip(self._inputs, tensors_of(arguments), strict=True)
@@ -127,6 +135,20 @@ class CudaGraph:
             torch._foreach_copy_([into for into, _ in elsewhere], [given for _, given in elsewhere])
         self._graph.replay()
         return self._outputs
+
+
+class RecordingError(Exception):
+    """A graph could not be recorded. Nothing of it was computed."""
+
+
+def is_memory_shortage(error: BaseException) -> bool:
+    """torch has a type for the GPU's memory and only words for the machine's; cuDNN finds no kernel that fits."""
+    words = ("can't allocate memory", "not enough memory", "cannot allocate memory", "unable to find an engine")
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or any(word in str(error).lower() for word in words)
+
+
+def first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def tensors_of(tree: Any) -> list[Tensor]:

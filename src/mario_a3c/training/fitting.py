@@ -9,6 +9,7 @@ import torch
 
 from mario_a3c.config import TrainingConfig
 from mario_a3c.errors import SetupError
+from mario_a3c.models.execution import first_line, is_memory_shortage
 
 LOG = logging.getLogger("mario.train.memory")
 
@@ -25,10 +26,10 @@ def fit_memory(config: TrainingConfig, attempt: Callable[[TrainingConfig], None]
     for smaller in (config, *steps_down(config)):
         try:
             attempt(smaller)
-        except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
-            if not is_shortage(error):
+        except (MemoryError, RuntimeError) as error:
+            if not is_memory_shortage(error):
                 raise
-            shortage = str(error).splitlines()[0] if str(error) else "out of memory"
+            shortage = first_line(error)
         else:
             LOG.info("%s fits", size_of(smaller))
             return smaller
@@ -54,12 +55,6 @@ def steps_down(config: TrainingConfig) -> Iterator[TrainingConfig]:
     while config.learner.grad_accum * 2 <= most:
         config = replace(config, learner=replace(config.learner, grad_accum=config.learner.grad_accum * 2))
         yield config
-
-
-def is_shortage(error: BaseException) -> bool:
-    """torch has a type for the GPU's memory and only words for the machine's."""
-    words = ("can't allocate memory", "not enough memory", "cannot allocate memory")
-    return isinstance(error, torch.OutOfMemoryError | MemoryError) or any(word in str(error).lower() for word in words)
 
 
 def size_of(config: TrainingConfig) -> str:

@@ -21,6 +21,7 @@ from mario_a3c.learning.recovery import BAD_UPDATES_BEFORE_ROLLBACK, MOST_ROLLBA
 from mario_a3c.learning.replayed import update_with_replay
 from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.config import ModelConfig
+from mario_a3c.models.execution import RecordingError
 from tests.support.small_networks import CPU, make_network
 from tests.support.tasks import Corridor
 
@@ -258,6 +259,30 @@ def test_out_of_memory_is_answered_with_smaller_pieces_and_the_same_result(
     limit_batches(monkeypatch, most_envs=0)
     with pytest.raises(SetupError, match="--rollout-steps"):
         weights_after(training, rollout, **settings)
+
+
+def test_steps_that_cannot_be_recorded_are_launched_with_the_same_result(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    training = make_training()
+    rollout = make_rollout(training)
+    settings = {**PLAIN_DESCENT, "minibatches": 2, "epochs": 2}
+    expected = weights_after(training, rollout, **settings)
+
+    model = copy.deepcopy(training.model)
+    learner = Learner(replace(training.learner_config, **settings), training.returns, model, CPU, total_updates=100)
+
+    def fail(*_: Any, **__: Any) -> None:
+        """As a recording that ends in the middle of a backward pass."""
+        for parameter in model.parameters():
+            parameter.grad = torch.full_like(parameter, torch.nan)
+        raise RecordingError("out of memory")
+
+    monkeypatch.setattr("mario_a3c.learning.recorded.CudaGraph", fail)
+    learner._recorded._records = True  # as on a GPU
+    learner.update(rollout)
+    assert_equal_weights(expected, dict(model.named_parameters()), rtol=0, atol=0)
+    assert caplog.text.count("could not be recorded: out of memory") == 1
 
 
 # Nothing that is not finite is ever applied.

@@ -47,10 +47,17 @@ def test_environments_rollout_replay_and_pieces_go_down_in_turn() -> None:
     ]
 
 
-def test_the_largest_that_fits_is_taken_and_said(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    "shortage",
+    [
+        torch.OutOfMemoryError("CUDA out of memory"),
+        RuntimeError("FIND was unable to find an engine to execute this computation"),  # cuDNN's word for it
+    ],
+)
+def test_the_largest_that_fits_is_taken_and_said(shortage: Exception, caplog: pytest.LogCaptureFixture) -> None:
     def attempt(config: TrainingConfig) -> None:
         if config.vector_env.num_envs > 128:
-            raise torch.OutOfMemoryError("CUDA out of memory")
+            raise shortage
 
     with caplog.at_level(logging.INFO, "mario.train.memory"):
         assert fit_memory(preset_config("gpu"), attempt).vector_env.num_envs == 128
