@@ -16,6 +16,7 @@ SCRIPTS = [
     "benchmark_replay.py",
     "choose_agents.py",
     "compatibility_smoke.py",
+    "film_learning.py",
     "generate_docs.py",
     "inspect_checkpoint.py",
     "metrics_summary.py",

@@ -48,3 +48,8 @@ def draw_border(picture: Picture, colour: Colour, thickness: int = 2) -> None:
     draw_box(picture, 0, height - thickness, width, thickness, colour)
     draw_box(picture, 0, 0, thickness, height, colour)
     draw_box(picture, width - thickness, 0, thickness, height, colour)
+
+
+def rounded(picture: Picture) -> Picture:
+    """Each channel at one of six levels: 216 colours, which a GIF can have."""
+    return ((picture.astype(np.uint16) + 25) // 51 * 51).astype(np.uint8)

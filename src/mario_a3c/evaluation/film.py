@@ -96,11 +96,12 @@ def film_grid(
     starts: Callable[[EpisodeResult], bytes],
     *,
     frame_step: int = 2,
+    columns: int | None = None,
 ) -> Iterator[Picture]:
     """Many episodes at once, half as large, every `frame_step`-th frame. One that has ended stays in a frame of green
     (the flag), red (a death) or orange."""
     films = [film_episode(each, env, make_console(), starts(each)) for each in results]
-    columns = math.ceil(math.sqrt(len(films)))
+    columns = columns or math.ceil(math.sqrt(len(films)))
     rows = -(-len(films) // columns)
     height, width = SCREEN_HEIGHT // 2, SCREEN_WIDTH // 2
     wall = np.zeros((rows * height, columns * width, 3), np.uint8)

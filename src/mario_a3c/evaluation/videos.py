@@ -4,12 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.envs.config import MarioEnvConfig
 from mario_a3c.evaluation.config import Mode, VideoConfig
-from mario_a3c.evaluation.drawing import Picture
+from mario_a3c.evaluation.drawing import Picture, rounded
 from mario_a3c.evaluation.episodes import EpisodeResult
 from mario_a3c.evaluation.film import GAME_FRAMES_PER_SECOND, film_episode, film_grid, film_with_overlay
 from mario_a3c.native.config import Engine
@@ -63,15 +61,10 @@ def write_videos(studio: Studio, results: Sequence[EpisodeResult], config: Video
             yield _write(config.video_dir / f"{result.spec.name}{suffix}", pictures, 1, scale=_SCALE)
 
 
-def _rounded(picture: Picture) -> Picture:
-    """Each channel at one of six levels."""
-    return ((picture.astype(np.uint16) + 25) // 51 * 51).astype(np.uint8)
-
-
 def _write(path: Path, pictures: Iterator[Picture], step: int, *, scale: int) -> Path:
     """`step` is how many frames of the game lie between two pictures."""
     if path.suffix == ".gif":
         thinned = (picture for number, picture in enumerate(pictures) if number * step % _GIF_STEP == 0)
-        few_colours = map(_rounded, thinned) if step > 1 else thinned  # a grid's are averages, and thousands
+        few_colours = map(rounded, thinned) if step > 1 else thinned  # a grid's are averages, and thousands
         return write_video(path, few_colours, frames_per_second=GAME_FRAMES_PER_SECOND / _GIF_STEP)
     return write_video(path, pictures, frames_per_second=GAME_FRAMES_PER_SECOND / step, scale=scale)

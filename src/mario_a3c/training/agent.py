@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
 from torch import Tensor
 
 from mario_a3c.checkpoint.store import Checkpoint, load_checkpoint
@@ -78,6 +79,18 @@ def load_agent(path: Path, weights: WeightsChoice = "auto") -> Agent:
     check_fit("network", tensors, dict(model.named_parameters()))
     model.load_state_dict({name: each.float() for name, each in tensors.items()})
     return Agent(model.eval().requires_grad_(False), config, checkpoint.metadata, taken)
+
+
+def untrained(agent: Agent) -> Agent:
+    """What it was before its run's first update: weights that the seed alone decides."""
+    if "initial_weights" in agent.metadata:
+        raise CheckpointError("the run began with weights of another one, which its checkpoints do not hold")
+    config = agent.config
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(config.vector_env.seed)
+        model = MarioActorCritic(config.model, len(agent.actions), _observation_shape(config))
+    metadata = {**agent.metadata, "update": 0, "global_step": 0, "seconds": 0.0}
+    return Agent(model.eval().requires_grad_(False), config, metadata, "first")
 
 
 def weights_in(
