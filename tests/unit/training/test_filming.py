@@ -58,4 +58,4 @@ def test_the_beginning_is_what_the_run_began_with(tmp_path: Path) -> None:
 def test_bad_numbers_are_named() -> None:
     for wrong in ({"num_moments": 1}, {"num_episodes": 0}, {"columns": 0}, {"speed": 0}, {"clip_seconds": 0.0}):
         with pytest.raises(ConfigError, match="must be at least"):
-            FilmConfig(**wrong)  # type: ignore[arg-type]
+            FilmConfig(**wrong)
