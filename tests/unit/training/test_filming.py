@@ -41,8 +41,8 @@ def test_a_rehearsal_plays_nothing_and_a_run_without_times_is_refused(tmp_path: 
 
 def test_the_beginning_is_what_the_run_began_with(tmp_path: Path) -> None:
     config = tiny_agent_config()
-    trained = load_agent(write_agent(tmp_path / "agent.pt", config))
     torch.manual_seed(123)  # whatever else draws numbers
+    trained = load_agent(write_agent(tmp_path / "agent.pt", config))
     ours = dict(untrained(trained).model.named_parameters())
     envs = Corridor(2, frame_stack=1)
     envs.num_actions = len(trained.actions)
