@@ -26,6 +26,7 @@ LOG = logging.getLogger("mario.train")
 
 # Options of the network that its weights say nothing about, or that only one kind of network has.
 _NO_WEIGHTS = ("parameter_noise",)
+_ONLY_NATURE = ("nature_channels",)
 _ONLY_IMPALA = ("impala_channels", "residual_blocks")
 _ONLY_MEMORY = ("recurrent_hidden_size",)
 _ONLY_TRANSFORMER = ("transformer_layers", "transformer_heads", "memory_length")
@@ -107,6 +108,8 @@ def misfits(theirs: TrainingConfig, model: ModelConfig, env: MarioEnvConfig) -> 
 def _matters(name: str, *models: ModelConfig) -> bool:
     if name in _NO_WEIGHTS:
         return False
+    if name in _ONLY_NATURE:
+        return any(model.backbone == "nature" for model in models)
     if name in _ONLY_IMPALA:
         return any(model.backbone == "impala" for model in models)
     if name in _ONLY_MEMORY:
