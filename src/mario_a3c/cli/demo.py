@@ -115,10 +115,10 @@ def play_until_cleared(
     from mario_a3c.cli.eval import EpisodeLines
     from mario_a3c.evaluation.arena import MarioArenas
     from mario_a3c.evaluation.episodes import EpisodeSpec
-    from mario_a3c.evaluation.runner import num_cores, play_episodes
+    from mario_a3c.evaluation.runner import console_threads, num_cores, play_episodes
 
-    num_threads = num_cores() if player.max_threads == 1 else 1
-    arenas = MarioArenas(agent.config.vector_env.env, arguments.rom, arguments.engine, cache, num_threads)
+    env = agent.config.vector_env.env
+    arenas = MarioArenas(env, arguments.rom, arguments.engine, cache, console_threads(player))
     num_lanes = player.num_lanes * (player.max_threads or num_cores())
     tries: dict[Stage, list[EpisodeResult]] = {stage: [] for stage in stages}
     while left := [stage for stage, made in tries.items() if not _is_over(made, arguments.tries)]:

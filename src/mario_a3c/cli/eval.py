@@ -95,7 +95,7 @@ def evaluate(arguments: Arguments, cache: CacheDir) -> Evaluated:
     from mario_a3c.evaluation.arena import MarioArenas
     from mario_a3c.evaluation.episodes import list_episodes
     from mario_a3c.evaluation.players import NetworkPlayer
-    from mario_a3c.evaluation.runner import play_episodes
+    from mario_a3c.evaluation.runner import console_threads, play_episodes
     from mario_a3c.models.execution import choose_device
     from mario_a3c.native.rom import locate_rom
     from mario_a3c.training.agent import find_checkpoint, load_agent
@@ -113,11 +113,12 @@ def evaluate(arguments: Arguments, cache: CacheDir) -> Evaluated:
     LOG.info(
         "%s, update %s, %s weights, on %s; %d episodes", path, f"{agent.update:,}", agent.weights, device, len(specs)
     )
-    arenas = MarioArenas(env, arguments.rom, arguments.engine, cache)
+    player = NetworkPlayer(agent.model, device)
+    arenas = MarioArenas(env, arguments.rom, arguments.engine, cache, console_threads(player))
     lines = EpisodeLines(specs)
     print(lines.head())
     results = play_episodes(
-        NetworkPlayer(agent.model, device), arenas, specs,
+        player, arenas, specs,
         seed=arguments.evaluation.seed, num_threads=arguments.evaluation.num_threads, on_episode=lines.show,
         with_traces=arguments.render or arguments.videos.video == "overlay",
     )  # fmt: skip

@@ -188,41 +188,53 @@ def judge(
     number: int, entrant: Entrant, stages: "Sequence[Stage]", arguments: Arguments, cache: CacheDir
 ) -> "Contender":
     """Each stage is played by whoever it belongs to; without any such rule, by all that there are."""
-    from mario_a3c.evaluation.config import MODES
-    from mario_a3c.evaluation.players import NetworkPlayer
     from mario_a3c.evaluation.report import AgentFile, Contender
-    from mario_a3c.models.execution import choose_device
     from mario_a3c.training.release import kind_of
-    from mario_a3c.video import MISSING, can_write_videos
 
-    films = arguments.videos and can_write_videos()
-    if arguments.videos and not films:
-        LOG.warning("no videos: %s", MISSING)
+    films, slug = will_film(arguments), f"agent{number}"
     results: list[EpisodeResult] = []
     files: dict[str, AgentFile] = {}
     videos: dict[str, str] = {}
-    curves: list[Curve] = []
-    slug = f"agent{number}"
     for path, agent, own in entrant.agents:
         chosen = [stage for stage in stages if not own or stage in own]
         if not chosen:
             continue
-        player = NetworkPlayer(agent.model, choose_device(arguments.device))
         name = f"{entrant.name}, {path.name}" if len(entrant.agents) > 1 else entrant.name
-        played = play(player, name, agent, chosen, MODES, arguments, cache, with_traces=films)
+        played = play_agent(agent, name, chosen, arguments, cache, with_traces=films)
+        results += played
         files.update({str(stage): AgentFile(path.name, kind_of(agent.config)) for stage in chosen})
         if films:
             videos.update(
                 film(studio_of(agent.config.vector_env.env, arguments, cache), played, arguments.folder, slug)
             )
-        curves += training_curves(path.resolve().parent) if len(entrant.agents) == 1 else []
-        results += played
     if not results:
         raise ConfigError(f"{entrant.name} have no agent for --stages {arguments.stages}")
     results.sort(key=lambda each: stages.index(each.spec.stage))
-    studio = studio_of(entrant.agents[0][1].config.vector_env.env, arguments, cache)
-    pictures = draw_pictures(studio, results, arguments.folder, slug) if arguments.pictures else {}
+    pictures: dict[str, str] = {}
+    if arguments.pictures:
+        studio = studio_of(entrant.agents[0][1].config.vector_env.env, arguments, cache)
+        pictures = draw_pictures(studio, results, arguments.folder, slug)
+    curves = training_curves(entrant.agents[0][0].resolve().parent) if len(entrant.agents) == 1 else []
     return Contender(entrant.name, entrant.about, results, curves, pictures, videos, agents=files)
+
+
+def will_film(arguments: Arguments) -> bool:
+    from mario_a3c.video import MISSING, can_write_videos
+
+    if arguments.videos and not can_write_videos():
+        LOG.warning("no videos: %s", MISSING)
+    return arguments.videos and can_write_videos()
+
+
+def play_agent(
+    agent: "Agent", name: str, stages: "Sequence[Stage]", arguments: Arguments, cache: CacheDir, *, with_traces: bool
+) -> "list[EpisodeResult]":
+    from mario_a3c.evaluation.config import MODES
+    from mario_a3c.evaluation.players import NetworkPlayer
+    from mario_a3c.models.execution import choose_device
+
+    player = NetworkPlayer(agent.model, choose_device(arguments.device))
+    return play(player, name, agent, stages, MODES, arguments, cache, with_traces=with_traces)
 
 
 def judge_baselines(
@@ -254,14 +266,13 @@ def play(
 ) -> "list[EpisodeResult]":  # fmt: skip
     from mario_a3c.evaluation.arena import MarioArenas
     from mario_a3c.evaluation.episodes import list_episodes
-    from mario_a3c.evaluation.runner import num_cores, play_episodes
+    from mario_a3c.evaluation.runner import console_threads, play_episodes
 
     specs = list_episodes(stages, modes, arguments.episodes)
     LOG.info("%s: %s episodes", name, f"{len(specs):,}")
     lines = EpisodeLines(specs, write=lambda line: None)
-    # Many lanes are decided about at once on a GPU: all cores step their consoles.
-    num_threads = num_cores() if player.max_threads == 1 else 1
-    arenas = MarioArenas(agent.config.vector_env.env, arguments.rom, arguments.engine, cache, num_threads)
+    env = agent.config.vector_env.env
+    arenas = MarioArenas(env, arguments.rom, arguments.engine, cache, console_threads(player))
     return play_episodes(
         player, arenas, specs,
         seed=arguments.seed, num_threads=arguments.num_threads, on_episode=lines.show, with_traces=with_traces,

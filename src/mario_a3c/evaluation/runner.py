@@ -206,5 +206,10 @@ def _one_computing_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+def console_threads(player: Player) -> int:
+    """For the consoles of one group: all cores where one group is all there is, as on a GPU."""
+    return num_cores() if player.max_threads == 1 else 1
+
+
 def num_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

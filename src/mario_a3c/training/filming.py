@@ -18,7 +18,7 @@ from mario_a3c.evaluation.episodes import EpisodeSpec, list_episodes
 from mario_a3c.evaluation.files import expect_writable
 from mario_a3c.evaluation.learning_film import FRAMES_PER_SECOND, Moment, film_learning, spoken, write_small_gif
 from mario_a3c.evaluation.players import NetworkPlayer
-from mario_a3c.evaluation.runner import num_cores, play_episodes
+from mario_a3c.evaluation.runner import console_threads, play_episodes
 from mario_a3c.evaluation.videos import Studio
 from mario_a3c.models.execution import choose_device
 from mario_a3c.native.config import EngineConfig, RomConfig
@@ -77,8 +77,9 @@ def film_run(
     found = locate_rom(rom, cache, game=env.game, graphics=env.graphics)
     last.expect_rom(found)
     stages = parse_stages(config.stage, stages_of(found), "--stage") if config.stage else stages_to_play(env, found)
-    is_gpu = choose_device(config.device).type == "cuda"
-    arenas = MarioArenas(env, rom, engine, cache, num_cores() if is_gpu else 1)
+    arenas = MarioArenas(
+        env, rom, engine, cache, console_threads(NetworkPlayer(last.model, choose_device(config.device)))
+    )
     specs = list_episodes(stages[:1], ("sampled",), config.num_episodes)
     moments = play_moments(chosen, last, arenas, specs, config)
     studio = Studio(found, engine.engine, cache, start_states(found, cache), env)
