@@ -11,7 +11,7 @@ from typing import Any, Literal
 VERSION = 1
 
 Kind = Literal["metrics", "episode", "heartbeat"]
-Type = Literal["integer", "number", "text", "switch", "texts", "numbers by name"]
+Type = Literal["integer", "number", "text", "switch", "texts", "numbers by name", "summaries", "counts by name"]
 Record = dict[str, Any]
 
 
@@ -218,6 +218,32 @@ HEARTBEATS = (
     Field("message", "text", "", "why it ended", present="at the end"),
 )
 
+EVALUATIONS = (
+    Field("update", "integer", "updates", "updates made by the run so far"),
+    Field("kind", "text", "", "why: interval, confirmation (of a clear rate), or final"),
+    Field("time", "number", "s", "when, in seconds since 1970"),
+    Field("seconds", "number", "s", "time spent on updates, in all starts"),
+    Field("global_step", "integer", "steps", "steps learned from so far, in all environments"),
+    Field(
+        "clear_rate", "number", "share", "of all episodes, those that reached the flag", present="when it is complete"
+    ),
+    Field("is_complete", "switch", "", "whether it was played to its end: one that can no longer succeed is not"),
+    Field("summaries", "summaries", "", "one object for each stage and mode, as below"),
+)
+SUMMARIES = (
+    Field("stage", "text", "", "like 1-1"),
+    Field("mode", "text", "", "greedy, sampled, noop or sticky"),
+    Field("num_episodes", "integer", "episodes", "played, or for greedy play counted"),
+    Field("num_clears", "integer", "episodes", "of them, those that reached the flag or axe"),
+    Field("clear_rate", "number", "share", "the same, as a share"),
+    Field("clear_rate_low", "number", "share", "lower end of Wilson's interval, at 95 %; greedy play has none"),
+    Field("clear_rate_high", "number", "share", "its upper end"),
+    Field("mean_return", "number", "", "reward of an episode, not discounted"),
+    Field("mean_progress", "number", "pixels", "how far it came"),
+    Field("median_steps", "number", "steps", "how long it took"),
+    Field("end_reasons", "counts by name", "episodes", "how they ended: flag, death, stall, time_limit, ..."),
+)
+
 FIELDS: Mapping[Kind, Mapping[str, Field]] = {
     "metrics": {field.name: field for field in METRICS},
     "episode": {field.name: field for field in EPISODES},
@@ -320,4 +346,27 @@ def schema_page() -> str:
             group = f"{field.group if field.is_curve else ''} | " if is_metrics else ""
             lines.append(f"| `{field.name}` | {group}{field.type} | {field.unit} | {field.meaning} | {field.present} |")
         lines.append("")
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join([*lines, *_evaluations()]).rstrip() + "\n"
+
+
+def _evaluations() -> Iterator[str]:
+    """They are kept apart: few, long, and written by whoever evaluates."""
+    for title, text, fields in (
+        (
+            "## evaluations.jsonl",
+            "One record for every evaluation of the run ([evaluation](evaluation.md)).",
+            EVALUATIONS,
+        ),
+        ("### Its summaries", "The same objects are in the JSON of `mario eval` and `mario report`.", SUMMARIES),
+    ):
+        yield from (
+            title,
+            "",
+            text,
+            "",
+            "| field | type | unit | meaning | present |",
+            "| --- | --- | --- | --- | --- |",
+        )
+        for field in fields:
+            yield f"| `{field.name}` | {field.type} | {field.unit} | {field.meaning} | {field.present} |"
+        yield ""

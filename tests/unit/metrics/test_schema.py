@@ -1,11 +1,22 @@
 """One table decides what records look like."""
 
+import dataclasses
 import re
 from pathlib import Path
 
 import pytest
 
-from mario_a3c.metrics.schema import FIELDS, METRICS, complete, curves, problems_of, schema_page
+from mario_a3c.evaluation.summary import Summary
+from mario_a3c.metrics.schema import (
+    EVALUATIONS,
+    FIELDS,
+    METRICS,
+    SUMMARIES,
+    complete,
+    curves,
+    problems_of,
+    schema_page,
+)
 
 # The fields that are promised by name.
 PROMISED = [
@@ -75,9 +86,13 @@ def test_names_and_tags_are_unique() -> None:
     assert len(tags) == len(set(tags))
 
 
+def test_summaries_of_evaluations_are_described_as_they_are() -> None:
+    assert [field.name for field in SUMMARIES] == [field.name for field in dataclasses.fields(Summary)]
+
+
 def test_the_page_has_every_field(repository: Path) -> None:
     page = schema_page()
-    for fields in FIELDS.values():
+    for fields in (*FIELDS.values(), *({each.name: each for each in more} for more in (EVALUATIONS, SUMMARIES))):
         for name in fields:
             assert f"| `{name}` |" in page
     assert (repository / "docs" / "metrics_schema.md").read_text() == page

@@ -14,6 +14,7 @@ from mario_a3c.config import TrainingConfig
 from mario_a3c.errors import ConfigError
 from mario_a3c.evaluation.config import InRunConfig
 from mario_a3c.evaluation.episodes import EpisodeResult
+from mario_a3c.metrics.schema import EVALUATIONS
 from mario_a3c.native.start_states import Stage
 from mario_a3c.training import evaluating
 from mario_a3c.training.child_evaluation import ChildEvaluation
@@ -56,6 +57,7 @@ def test_evaluations_are_written_down_and_the_best_weights_kept(tmp_path: Path) 
     run_training(config_of(tmp_path, InRunConfig(eval_interval=3, eval_episodes=16), total_updates=12))
     lines = evaluated(tmp_path)
     assert [each["update"] for each in lines] == [3, 6, 9, 12]
+    assert list(lines[0]) == [field.name for field in EVALUATIONS]
     assert lines[-1]["summaries"][0]["num_episodes"] == 16
     first, last = (lines[place]["summaries"][0]["mean_return"] for place in (0, -1))
     assert last > first  # it has learned something
