@@ -79,9 +79,12 @@ class Entrant:
 
     @property
     def about(self) -> str:
+        from mario_a3c.training.release import kind_of
+
         if len(self.agents) == 1:
-            agent = self.agents[0][1]
-            return f"{agent.weights} weights, {agent.metadata.get('global_step') or 0:,} steps"
+            path, agent, _ = self.agents[0]
+            steps = agent.metadata.get("global_step") or 0
+            return f"{kind_of(agent.config)} {path.name}, {agent.weights} weights, {steps:,} steps"
         return f"{len(self.agents)} agents, each with stages of its own"
 
 
