@@ -63,6 +63,9 @@ def find_checkpoint(named: Path | None, save_dir: Path) -> Path:
         return there[-1]
     if named is None:
         raise CheckpointError(f"{save_dir} holds no checkpoint; train first, or name one with --checkpoint")
+    files = sorted(path.name for path in folder.glob("*.pt"))
+    if files:
+        raise CheckpointError(f"{named} holds several agents: name one of them, {', '.join(files)}")
     runs = sorted(path.parent.name for path in save_dir.glob("*/a3c_*_latest.pt"))
     raise CheckpointError(
         f"there is no checkpoint {named}; " + (f"runs in {save_dir}: {', '.join(runs)}" if runs else "train first")

@@ -89,3 +89,7 @@ def test_a_checkpoint_is_found_by_file_by_run_and_by_being_the_newest(tmp_path: 
     assert find_checkpoint(None, runs) == flat
     with pytest.raises(CheckpointError, match=r"no checkpoint .*two; runs in .*: one"):
         find_checkpoint(tmp_path / "two", runs)
+    for name in ("b.pt", "a.pt"):
+        write_agent(tmp_path / "pretrained" / name, tiny_agent_config())
+    with pytest.raises(CheckpointError, match=r"pretrained holds several agents: name one of them, a\.pt, b\.pt"):
+        find_checkpoint(tmp_path / "pretrained", runs)
