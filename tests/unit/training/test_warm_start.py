@@ -81,6 +81,16 @@ def test_weights_are_taken_and_everything_else_begins_anew(tmp_path: Path, caplo
         assert len(origin["sha256"]) == 64
 
 
+def test_actors_with_weights_of_their_own_begin_with_them_too(tmp_path: Path) -> None:
+    config = second_config(tmp_path, first_run(tmp_path))
+    overlapped = replace(config, collector=CollectorConfig(rollout_steps=4, overlap_collect=True))
+    result = run_training(replace(overlapped, budget=replace(config.budget, max_steps=3 * ROLLOUT)))
+    lines = (result.run_dir / "metrics.jsonl").read_text().splitlines()
+    ratios = [json.loads(line)["first_log_rho_max"] for line in lines]
+    assert len(ratios) == 3
+    assert max(ratios) < 1e-4  # who acted and who learns agree
+
+
 def test_without_it_the_seed_decides(tmp_path: Path) -> None:
     source = first_run(tmp_path)
     config = second_config(tmp_path, source)
