@@ -47,8 +47,8 @@ LOG = logging.getLogger("mario.eval")
 
 _PLAIN = Execution("cpu", "float32", "none", "evaluation")
 CONFIRMING_EPISODES = 100
-# From one confirmation to the next, of each environment: with hundreds of them a window is full again in an instant, and a
-# run would spend its time with being asked.
+# From one confirmation to the next, of each environment: with hundreds of them a window is full again in an instant,
+# and a run would spend its time with being asked.
 _EPISODES_BETWEEN = 4
 _ROUNDING = 1e-9  # 0.95 * 100 is a little more than 95
 _FINAL_EPISODES = 25
