@@ -266,7 +266,7 @@ def test_steps_that_cannot_be_recorded_are_launched_with_the_same_result(
 ) -> None:
     training = make_training()
     rollout = make_rollout(training)
-    settings = {**PLAIN_DESCENT, "minibatches": 2, "epochs": 2}
+    settings: dict[str, Any] = {**PLAIN_DESCENT, "minibatches": 2, "epochs": 2}
     expected = weights_after(training, rollout, **settings)
 
     model = copy.deepcopy(training.model)
