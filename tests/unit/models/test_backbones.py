@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from mario_a3c.errors import ConfigError
-from mario_a3c.models.backbones import Backbone, FirstConvolution, ImpalaBlock
+from mario_a3c.models.backbones import Backbone, FirstConvolution, ImpalaBlock, as_input
 from mario_a3c.models.config import ModelConfig
 
 SHAPE = (4, 36, 36)
@@ -68,6 +68,15 @@ def test_the_nature_backbone_has_the_channels_that_it_is_given() -> None:
     assert widths(nature_channels=(8, 16, 12)) == [8, 16, 12]
     with pytest.raises(ConfigError, match="--nature-channels must be at least 1, got 0"):
         ModelConfig(nature_channels=(8, 0, 8))
+
+
+@pytest.mark.parametrize("channels", [1, 3, 4])
+@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
+def test_pictures_become_numbers_from_0_to_1_with_channels_last(channels: int, precision: torch.dtype) -> None:
+    pictures = torch.randint(256, (3, channels, 10, 12), dtype=torch.uint8)
+    numbers = as_input(pictures, precision)
+    assert torch.equal(numbers, pictures.to(precision) * (1.0 / 255.0))
+    assert numbers.is_contiguous(memory_format=torch.channels_last)
 
 
 def test_pictures_too_small_for_the_backbone_are_refused() -> None:
