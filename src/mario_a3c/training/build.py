@@ -31,6 +31,7 @@ from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.config import ModelConfig
 from mario_a3c.models.execution import Execution, choose_device, decide_execution
 from mario_a3c.training.env_start import make_groups, record_start
+from mario_a3c.training.host_memory import keep_freed_memory
 from mario_a3c.training.progress import Progress
 from mario_a3c.training.starts import find_ways, make_starts, num_starts, weigh_starts
 from mario_a3c.training.stopping import StopRequest
@@ -64,6 +65,8 @@ def build_training(
     """Everything that a run consists of. `envs` are others than the game's: groups of single frames, [N, 1, H, W]."""
     model_config = config.model.for_device(choose_device(config.execution.device).type)
     execution = decide_execution(config.execution, model_config.backbone, cache)
+    if torch.device(execution.device).type == "cpu":
+        keep_freed_memory()
     started = time.monotonic()
     envs = make_envs(config, cache) if envs is None else envs
     if failure_dir is not None:
