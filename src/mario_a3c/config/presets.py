@@ -14,16 +14,33 @@ from mario_a3c.models.config import ModelConfig
 def preset_config(name: PresetName) -> TrainingConfig:
     """Everything that a preset says; what it leaves open has the defaults of the components."""
     if name == "cpu":
-        return _for_one_stage("cpu", num_envs=16, planned_updates=4000, minibatches=4)
+        return _for_a_cpu()
     if name == "gpu":
-        config = _for_one_stage("gpu", num_envs=512, planned_updates=250, minibatches=8)
-        # Updates are few and large: the average must not reach back to the beginning.
-        return replace(
-            config,
-            collector=replace(config.collector, overlap_collect=True),
-            learner=replace(config.learner, ema_decay=0.8),
-        )
+        return _for_a_gpu()
     raise ConfigError(f"--preset {name} is decided by the device first: cpu or gpu")
+
+
+def _for_a_cpu() -> TrainingConfig:
+    """Learning takes most of the time: a small net, small minibatches, large steps that become smaller."""
+    config = _for_one_stage("cpu", num_envs=16, planned_updates=1000, minibatches=8)
+    return replace(
+        config,
+        model=replace(config.model, nature_channels=(16, 32, 32), hidden_size=256),
+        learner=replace(config.learner, lr=1e-3, entropy_beta_final=0.001),
+        evaluation=replace(config.evaluation, confirm_margin=0.15),
+    )
+
+
+def _for_a_gpu() -> TrainingConfig:
+    config = _for_one_stage("gpu", num_envs=512, planned_updates=250, minibatches=8)
+    return replace(
+        config,
+        collector=replace(config.collector, overlap_collect=True),
+        # Updates are few and large: the average must not reach back to the beginning.
+        learner=replace(config.learner, ema_decay=0.8),
+        # Fresh episodes take as long as ten updates: they are asked when they are likely to say yes.
+        evaluation=replace(config.evaluation, confirm_margin=0.05),
+    )
 
 
 def _for_one_stage(name: PresetName, *, num_envs: int, planned_updates: int, minibatches: int) -> TrainingConfig:
