@@ -47,6 +47,7 @@ COMMANDS = (
 def main(argv: Sequence[str]) -> int:
     """Runs one command and returns its exit code."""
     log_to_stderr()
+    let_waiting_threads_sleep()
     try:
         try:
             return run_command(argv)
@@ -60,6 +61,12 @@ def main(argv: Sequence[str]) -> int:
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
         return ExitCode.DONE  # whoever read our output has gone (`mario ... | head`)
+
+
+def let_waiting_threads_sleep() -> None:
+    """Before torch is loaded. Its threads wait for each other by looking again and again: beside another program that
+    needs a core, they keep each other from working, and an update takes ten times as long."""
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 def flush_output() -> None:

@@ -32,6 +32,15 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         assert f"\n  {command.name} " in text
 
 
+def test_threads_of_torch_sleep_while_they_wait_unless_the_user_said_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    exit_code_of("--version")
+    assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
+    monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
+    exit_code_of("--version")
+    assert os.environ["OMP_WAIT_POLICY"] == "ACTIVE"
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_every_command_has_help(command: cli.Command, capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code_of(command.name, "--help") == 0
