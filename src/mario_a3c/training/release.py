@@ -16,10 +16,12 @@ from mario_a3c.errors import CheckpointError
 from mario_a3c.evaluation.config import JUDGED_MODES
 from mario_a3c.native.start_states import Stage
 from mario_a3c.training.agent import config_in
+from mario_a3c.training.report import duration
 
 MANIFEST = "agents.json"
 FORMAT = "mario-a3c agents 1"
 DEFAULT_FOLDER = Path("pretrained")
+_NUM_STAGES = 32
 _REPOSITORY = Path(__file__).resolve().parents[3]
 
 Kind = Literal["generalist", "specialist"]
@@ -155,7 +157,7 @@ def describe_release(release: Release) -> str:
         f"./mario report {DEFAULT_FOLDER}                                # all stages, all modes, as a page",
         "```",
         "",
-        "| file | kind | plays | network | actions | steps | hours | MB |",
+        "| file | kind | plays | network | actions | steps | trained for | MB |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     commands = ["", "How each was trained:", "", "```bash"]
@@ -182,11 +184,11 @@ def _row(agent: PublishedAgent, metadata: Mapping[str, Any], config: TrainingCon
     cells = [
         f"`{agent.path.name}`",
         kind_of(config),
-        ", ".join(map(str, agent.stages)),
+        "all stages" if len(agent.stages) == _NUM_STAGES else ", ".join(map(str, agent.stages)),
         config.model.backbone + memory,
         config.vector_env.env.action_set,
         f"{metadata.get('global_step') or 0:,}",
-        f"{seconds / 3600:.2f}" if isinstance(seconds, int | float) else "",
+        duration(seconds) if isinstance(seconds, int | float) else "",
         f"{agent.path.stat().st_size / 1e6:.1f}",
     ]
     return "| " + " | ".join(cells) + " |"
