@@ -16,7 +16,7 @@ from mario_a3c.evaluation.config import MODES
 from mario_a3c.metrics.reader import read_records
 
 _EVALUATED_EPISODES = 100
-_LOG_SECONDS = "0.5"  # how exactly moments are known
+_METRICS_SECONDS = "0.5"  # how exactly moments are known
 _HALF, _MOST = 0.5, 0.95
 
 
@@ -91,7 +91,7 @@ def measure_clearing(seed: int, folder: Path, flags: Sequence[str], *, evaluates
     """Trains with `mario train` and evaluates with `mario eval`, as a user would."""
     name = f"seed{seed}"
     run = ["--seed", str(seed), "--run-name", name, "--save-dir", str(folder), "--fresh"]
-    quiet = ["--log-interval", _LOG_SECONDS, "--no-final-evaluation", "--quiet"]
+    quiet = ["--metrics-interval", _METRICS_SECONDS, "--no-final-evaluation", "--quiet"]
     started, began, cpu_before = time.time(), time.monotonic(), _cpu_seconds_of_children()
     _mario("train", *run, *quiet, *flags)
     times = CommandTimes(started, time.monotonic() - began, _cpu_seconds_of_children() - cpu_before)
