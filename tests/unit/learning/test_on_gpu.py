@@ -30,7 +30,7 @@ pytestmark = [
 
 # How far a log-probability may differ between acting and learning before the first optimizer step. Half precision is
 # rounded differently at other batch sizes; the policies of these tests are far from uniform, which makes it worse.
-BOUNDS: dict[Precision, float] = {"float32": 1e-5, "bfloat16": 5e-2, "float16": 1e-2}
+BOUNDS: dict[Precision, float] = {"float32": 1e-5, "bfloat16": 1e-4, "float16": 1e-3}
 
 
 @pytest.fixture(autouse=True)
