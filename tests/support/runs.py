@@ -50,7 +50,7 @@ def play_the_corridor(
 ) -> None:
     """From now on runs are about the corridor, with a network that costs little."""
 
-    def make_envs(config: TrainingConfig, _: Any) -> list[EnvBatch]:
+    def make_envs(config: TrainingConfig, *_: Any) -> list[EnvBatch]:
         groups = build.group_sizes(config)
         return [Corridor(size, frame_stack=1, seed=sum(groups[:index])) for index, size in enumerate(groups)]
 

@@ -3,8 +3,9 @@
 import io
 import logging
 import os
+import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,28 +52,42 @@ def obtain_progress_map(
 
 
 def obtain_ways(
-    tasks: Iterable[StageTask], cache: CacheDir, *, config: SearchConfig = MAP_SEARCH, engine_path: Path | None = None
+    tasks: Iterable[StageTask],
+    cache: CacheDir,
+    *,
+    config: SearchConfig = MAP_SEARCH,
+    engine_path: Path | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> dict[Stage, StageWay]:
     """A way through each of these stages: from the cache, or found now, which takes some seconds for each.
 
     ConfigError where no way through a stage is found within the budget: with other actions there may be none.
+    KeyboardInterrupt soon after `should_stop` has become true: ways that were found until then are in the cache.
     """
     tasks = list(tasks)
     ways = {task.stage: way for task in tasks if (way := _load(task, cache, config)) is not None}
     missing = [task for task in tasks if task.stage not in ways]
     if missing:
-        ways.update(_find_all(missing, cache, config, engine_path))
+        ways.update(_find_all(missing, cache, config, engine_path, should_stop))
     return {task.stage: ways[task.stage] for task in tasks}
 
 
 def _find_all(
-    tasks: Sequence[StageTask], cache: CacheDir, config: SearchConfig, engine_path: Path | None
+    tasks: Sequence[StageTask],
+    cache: CacheDir,
+    config: SearchConfig,
+    engine_path: Path | None,
+    should_stop: Callable[[], bool],
 ) -> dict[Stage, StageWay]:
     """Several stages at once, one on each core."""
     LOG.info("looking for a way through %d stages, a few seconds each, once", len(tasks))
-    started, found = time.monotonic(), {}
+    started, found, is_left = time.monotonic(), {}, threading.Event()
+
+    def find(task: StageTask) -> StageWay:
+        return _find(task, cache, config, engine_path, lambda: is_left.is_set() or should_stop())
+
     with ThreadPoolExecutor(max_workers=os.cpu_count(), thread_name_prefix="mario-explore") as pool:
-        running = [pool.submit(_find, task, cache, config, engine_path) for task in tasks]
+        running = [pool.submit(find, task) for task in tasks]
         try:
             for number, done in enumerate(as_completed(running), start=1):
                 way = done.result()
@@ -83,15 +98,22 @@ def _find_all(
                     way.task.stage, len(way.path), len(way.progress_map.cells), number, len(tasks), left,
                 )  # fmt: skip
         except BaseException:
+            is_left.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return found
 
 
-def _find(task: StageTask, cache: CacheDir, config: SearchConfig, engine_path: Path | None) -> StageWay:
+def _find(
+    task: StageTask, cache: CacheDir, config: SearchConfig, engine_path: Path | None, should_stop: Callable[[], bool]
+) -> StageWay:
+    def stop_if_asked(_: object) -> None:
+        if should_stop():
+            raise KeyboardInterrupt
+
     # Without the cache: what it holds may come from another search, and this one is to be the same everywhere.
     explorer = StageExplorer(task, config, None, engine_path=engine_path)
-    explorer.run()
+    explorer.run(stop_if_asked)
     if explorer.path is None:
         raise ConfigError(
             f"no way through {task.stage} was found in {explorer.progress().num_frames:,} frames with the actions "

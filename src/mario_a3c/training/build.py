@@ -33,7 +33,7 @@ from mario_a3c.models.execution import Execution, choose_device, decide_executio
 from mario_a3c.training.env_start import make_groups, record_start
 from mario_a3c.training.host_memory import keep_freed_memory
 from mario_a3c.training.progress import Progress
-from mario_a3c.training.starts import find_ways, make_starts, num_starts, weigh_starts
+from mario_a3c.training.starts import Ways, make_starts, num_starts, weigh_starts
 from mario_a3c.training.stopping import StopRequest
 from mario_a3c.training.timing import Timing
 from mario_a3c.training.trainer import Parts, Trainer
@@ -67,14 +67,14 @@ def build_training(
     execution = decide_execution(config.execution, model_config.backbone, cache)
     if torch.device(execution.device).type == "cpu":
         keep_freed_memory()
-    started = time.monotonic()
-    envs = make_envs(config, cache) if envs is None else envs
+    started, ways = time.monotonic(), Ways(config, cache, stop)
+    envs = make_envs(config, cache, ways) if envs is None else envs
     if failure_dir is not None:
         record_start(failure_dir, envs, time.monotonic() - started)
     model = make_model(config, model_config, execution, envs[0])
     if initial_weights is not None:
         initial_weights.put_into(model)  # before anything copies or averages them
-    starts = make_starts(config, cache, envs)
+    starts = make_starts(config, ways, envs)
     parts = assemble(config, execution, model, envs, starts, stop, failure_dir)
 
     def before_minibatch() -> None:
@@ -86,14 +86,14 @@ def build_training(
     return Training(Trainer(config.budget, parts, stop), execution, model_config, envs, origin)
 
 
-def make_envs(config: TrainingConfig, cache: CacheDir) -> list[EnvBatch]:
+def make_envs(config: TrainingConfig, cache: CacheDir, ways: Ways) -> list[EnvBatch]:
     """The game. Frames come one by one: they are stacked where they are learned from."""
     vector_env = config.vector_env
     sizes, num_threads = group_sizes(config), console_threads(config)
     progress_map = None
     if vector_env.env.progress == "map":
-        progress_map = join_maps({stage: way.progress_map for stage, way in find_ways(config, cache).items()})
-    max_starts = num_starts(config, cache)
+        progress_map = join_maps({stage: way.progress_map for stage, way in ways.by_stage.items()})
+    max_starts = num_starts(config, ways)
     makers = [
         functools.partial(
             MarioBatch,

@@ -61,7 +61,7 @@ def run_training(config: TrainingConfig, *, stop: StopRequest | None = None) -> 
         choice = choose_checkpoint(beginning, config)
         initial_weights = read_initial_weights(config) if choice is None else None
         if is_wanted(config) and choice is None:
-            config = fit_memory(config, lambda smaller: attempt_update(smaller, cache))
+            config = fit_memory(config, lambda smaller: attempt_update(smaller, cache, stop))
         seed_global_generators(config.vector_env.seed)
         training = build_training(config, cache, stop, failure_dir=run_dir.path, initial_weights=initial_weights)
         try:
@@ -74,9 +74,9 @@ def run_training(config: TrainingConfig, *, stop: StopRequest | None = None) -> 
             training.trainer.parts.close()
 
 
-def attempt_update(config: TrainingConfig, cache: CacheDir) -> None:
+def attempt_update(config: TrainingConfig, cache: CacheDir, stop: StopRequest) -> None:
     """Builds everything, and makes one update with it."""
-    trainer = build_training(config, cache, StopRequest()).trainer
+    trainer = build_training(config, cache, stop).trainer
     try:
         trainer.make_update()
     finally:

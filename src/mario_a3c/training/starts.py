@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.config import TrainingConfig
@@ -17,18 +18,28 @@ from mario_a3c.native.console import Console
 from mario_a3c.native.engine import find_engine_for
 from mario_a3c.native.rom import locate_rom
 from mario_a3c.native.start_states import Stage
+from mario_a3c.training.stopping import StopRequest
 
 LOG = logging.getLogger("mario.curriculum")
 
 _LINE_SECONDS = 30.0
 
 
-def find_ways(config: TrainingConfig, cache: CacheDir) -> dict[Stage, StageWay]:
-    """Through the stages that are played: from the cache, or explored now, which takes some seconds for each."""
-    env = config.vector_env.env
-    rom = locate_rom(config.rom, cache, game=env.game, graphics=env.graphics)
-    tasks = stage_tasks(rom, cache, stages_to_play(env, rom), env)
-    return obtain_ways(tasks, cache, engine_path=find_engine_for(config.engine.engine, rom.cartridge, cache))
+class Ways:
+    """Through the stages that are played, when they are first asked for: from the cache, or explored then, which takes
+    some seconds for each and is left by KeyboardInterrupt when the run is asked to stop.
+    """
+
+    def __init__(self, config: TrainingConfig, cache: CacheDir, stop: StopRequest) -> None:
+        self._config, self._cache, self._stop = config, cache, stop
+
+    @cached_property
+    def by_stage(self) -> dict[Stage, StageWay]:
+        env, cache = self._config.vector_env.env, self._cache
+        rom = locate_rom(self._config.rom, cache, game=env.game, graphics=env.graphics)
+        tasks = stage_tasks(rom, cache, stages_to_play(env, rom), env)
+        engine_path = find_engine_for(self._config.engine.engine, rom.cartridge, cache)
+        return obtain_ways(tasks, cache, engine_path=engine_path, should_stop=lambda: self._stop.is_set)
 
 
 def begins_along_ways(config: TrainingConfig) -> bool:
@@ -36,18 +47,18 @@ def begins_along_ways(config: TrainingConfig) -> bool:
     return config.curriculum.moves_starts or any(config.starts.thirds)
 
 
-def num_starts(config: TrainingConfig, cache: CacheDir) -> int:
+def num_starts(config: TrainingConfig, ways: Ways) -> int:
     """How many starts along ways the environments must have room for, and those of their stages."""
-    return len(find_ways(config, cache)) * (1 + config.starts.start_states) if begins_along_ways(config) else 0
+    return len(ways.by_stage) * (1 + config.starts.start_states) if begins_along_ways(config) else 0
 
 
-def make_starts(config: TrainingConfig, cache: CacheDir, envs: Sequence[EnvBatch]) -> StartSampler | None:
+def make_starts(config: TrainingConfig, ways: Ways, envs: Sequence[EnvBatch]) -> StartSampler | None:
     """The sampler, and the environments at starts of its own; None where each stage is just played from its start."""
     batches = [group for group in envs if isinstance(group, MarioBatch)]
     if not batches or not (begins_along_ways(config) or config.curriculum.weighs_stages):
         return None
     along = {}
-    for stage, way in find_ways(config, cache).items() if begins_along_ways(config) else ():
+    for stage, way in ways.by_stage.items() if begins_along_ways(config) else ():
         console = Console(way.task.rom.path, allow_unknown_rom=True)  # it was looked at when it was located
         along[stage] = path_starts(way.task, way.path, config.starts.start_states, console)
     table = StartTable.of([batches[0].stage_start(stage) for stage in batches[0].stages], along)

@@ -88,7 +88,7 @@ def test_the_environment_variable_means_the_flag(
 ) -> None:
     play_the_corridor(monkeypatch)
     attempts: list[TrainingConfig] = []
-    monkeypatch.setattr(run_module, "attempt_update", lambda config, _: attempts.append(config))
+    monkeypatch.setattr(run_module, "attempt_update", lambda config, *_: attempts.append(config))
     monkeypatch.setenv("AUTO_MEM", "1" if is_asked else "0")
     run_training(corridor_config(tmp_path, total_updates=1))
     assert len(attempts) == is_asked
