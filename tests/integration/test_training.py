@@ -3,11 +3,14 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +24,7 @@ from mario_a3c.config.run import BudgetConfig, RunConfig
 from mario_a3c.envs.config import MarioVectorEnvConfig
 from mario_a3c.learning.config import LearnerConfig
 from mario_a3c.metrics.config import MetricsConfig
-from mario_a3c.models.config import ExecutionConfig
+from mario_a3c.models.config import ExecutionConfig, ModelConfig
 from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.training.run import run_training
 from mario_a3c.training.stopping import StopReason, StopRequest
@@ -36,6 +39,7 @@ def small_config(folder: Path, rom: Path, *, num_threads: int = 1, overlap: bool
         run=RunConfig(save_dir=folder, run_name="small"),
         vector_env=MarioVectorEnvConfig(num_envs=6, num_threads=num_threads),
         collector=CollectorConfig(rollout_steps=8, overlap_collect=overlap),
+        model=ModelConfig(hidden_size=32),
         execution=ExecutionConfig(device="cpu"),
         learner=LearnerConfig(epochs=2, minibatches=2),
         engine=EngineConfig(engine="interpreter"),
@@ -100,15 +104,43 @@ def slowness() -> float:
 
 
 @pytest.mark.soak
-def test_fifty_starts_and_stops_leave_nothing_behind(tmp_path: Path, game_rom: Path) -> None:
-    moments = random.Random(0)
-    run_training(small_config(tmp_path / "first", game_rom, total_updates=1))
-    threads, files = threading.active_count(), len(os.listdir("/proc/self/fd"))
+@pytest.mark.timeout(900)
+def test_fifty_starts_and_stops_leave_nothing_behind(
+    tmp_path: Path, game_rom: Path, one_thread: None, measured: Callable[[str, float, float], None]
+) -> None:
+    """In turns and overlapped; while things are built, collected, learned from and saved."""
+    moments, pauses, num_learned = random.Random(0), [], 0
+    for name in ("first", "usual"):  # the first start of a process takes longer than the others
+        began = time.monotonic()
+        run_training(small_config(tmp_path / name, game_rom, total_updates=1))
+    usual_seconds = time.monotonic() - began
+    threads, files, children = threading.active_count(), num_open_files(), num_children()
     for index in range(50):
-        stop = StopRequest()
-        timer = threading.Timer(moments.uniform(0.0, 1.5), stop.set)
+        stop, asked_at = StopRequest(), [0.0]
+
+        def ask(stop: StopRequest = stop, asked_at: list[float] = asked_at) -> None:
+            asked_at[0] = time.monotonic()
+            stop.set()
+
+        config = small_config(tmp_path / str(index), game_rom, overlap=bool(index % 2))
+        timer = threading.Timer(moments.uniform(0.0, 3 * usual_seconds), ask)
         timer.start()
-        run_training(small_config(tmp_path / str(index), game_rom, overlap=bool(index % 2)), stop=stop)
+        result = run_training(replace(config, cache=CacheConfig(cache_dir=tmp_path / "first" / "cache")), stop=stop)
+        pauses.append(time.monotonic() - asked_at[0])
         timer.join()
-    assert threading.active_count() <= threads
-    assert len(os.listdir("/proc/self/fd")) <= files
+        assert result.reason is StopReason.SIGNAL
+        num_learned += result.num_updates > 0
+        shutil.rmtree(tmp_path / str(index))
+    assert num_learned >= 10
+    measured("fifty stops: longest, seconds", max(pauses), 5 * slowness())
+    measured("fifty stops: threads left", threading.active_count() - threads, 1)
+    measured("fifty stops: file handles left", num_open_files() - files, 1)
+    measured("fifty stops: processes left", num_children() - children, 1)
+
+
+def num_open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def num_children() -> int:
+    return sum(len(path.read_text().split()) for path in Path("/proc/self/task").glob("*/children"))
