@@ -38,7 +38,7 @@ def _for_a_gpu() -> TrainingConfig:
         collector=replace(config.collector, overlap_collect=True),
         # Updates are few and large: the average must not reach back to the beginning.
         learner=replace(config.learner, ema_decay=0.8),
-        # Fresh episodes take as long as ten updates: they are asked when they are likely to say yes.
+        # Fresh episodes take as long as many updates: they are asked when they are likely to say yes.
         evaluation=replace(config.evaluation, confirm_margin=0.05),
     )
 
