@@ -1,8 +1,8 @@
 """Trains one stage from nothing with several seeds, evaluates what comes out, and writes a table and curves.
 
 `python scripts/benchmark_clearing.py --seeds 0 1 2 3 4 --out FOLDER [-- flags of mario train]`
-`python scripts/benchmark_clearing.py --redraw FOLDER/clearing.json ... --out FOLDER` joins numbers that are there, and writes
-their table and curves
+`python scripts/benchmark_clearing.py --redraw FOLDER/clearing.json ... --out FOLDER` joins numbers that are there, and
+writes their table and curves
 """
 
 import argparse

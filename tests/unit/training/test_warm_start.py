@@ -151,6 +151,7 @@ def test_what_does_not_fit_is_named_with_the_flags_that_make_it_fit(
     source = first_run(tmp_path)
     flags = ["--init-from", str(source), "--save-dir", str(tmp_path / "runs"), "--run-name", "third", "--device", "cpu"]
     others = ["--backbone", "impala", "--action-set", "complex", "--recurrent-type", "lstm", "--layer-norm"]
+    others += ["--preset", "gpu"]  # the network of the first run, but for these
     assert main(["train", *flags, *others]) == 4
     said = capsys.readouterr().err
     assert "--backbone nature there, impala here" in said
