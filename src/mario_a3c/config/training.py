@@ -61,6 +61,8 @@ class TrainingConfig:
                 f"--curriculum {self.curriculum.curriculum} moves the starts of episodes, "
                 "--start-early, --start-middle and --start-late fix them: give one of them"
             )
+        if self.curriculum.needs_map and self.vector_env.env.progress != "map":
+            raise ConfigError("--start-order focus looks at how far episodes come along the way: add --progress map")
         if self.replay.per and self.replay.per_burn_in >= self.collector.rollout_steps:
             raise ConfigError(
                 f"--per-burn-in {self.replay.per_burn_in} leaves nothing of --rollout-steps "

@@ -7,7 +7,7 @@ from mario_a3c.errors import ConfigError
 from mario_a3c.options import option
 
 Curriculum = Literal["none", "starts", "stages", "both"]
-StartOrder = Literal["spread", "backward"]
+StartOrder = Literal["spread", "focus", "backward"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,8 +67,8 @@ class CurriculumConfig:
     )
     start_order: StartOrder = option(
         "spread",
-        "starts along the way. spread: everywhere at once, fewer as the stage is cleared; backward: near the goal, and "
-        "further back as it is reached",
+        "starts along the way. spread: everywhere at once, fewer as the stage is cleared; focus: the same, more "
+        "before hard places; backward: near the goal, and further back as it is reached",
     )
     clear_rate_to_move: float = option(0.2, "backward: they move when this share of their episodes reached the flag")
     clear_rate_episodes: int = option(40, "episodes of a stage over which its clear rate is measured")
@@ -86,6 +86,10 @@ class CurriculumConfig:
     @property
     def moves_starts(self) -> bool:
         return self.curriculum in ("starts", "both")
+
+    @property
+    def needs_map(self) -> bool:
+        return self.moves_starts and self.start_order == "focus"
 
     @property
     def weighs_stages(self) -> bool:

@@ -20,6 +20,9 @@ _WINDOW = 3
 # Of the episodes from along the way, those that begin nearer to the goal than that, so that it is not forgotten.
 _NEARER = 0.3
 _STAGE_EPISODES = 100  # over which the clear rate of a stage is measured
+_PLACE_EPISODES = 20  # the same of a start along the way
+_STRETCH = 0.08  # of a way: how far beyond its start an episode has to come
+_PLACE_FLOOR = 0.3  # every start along a way is drawn at least so often, of an even share
 
 
 class Outcomes(NamedTuple):
@@ -28,21 +31,29 @@ class Outcomes(NamedTuple):
     stage: npt.NDArray[np.int64]  # an index of the stages that are played
     position: npt.NDArray[np.int64]  # of its start: 0 is the stage's own, larger ones are nearer to the goal
     is_clear: npt.NDArray[np.bool_]
+    start: npt.NDArray[np.int64]  # its number in the table
+    progress: npt.NDArray[np.float32]  # with a map: the share of the way
 
 
 class ClearRate:
-    """Per stage, how many of the last episodes reached the flag; older ones fade."""
+    """Per stage, or per start, how many of the last episodes reached the flag; older ones fade."""
 
-    def __init__(self, num_stages: int, num_episodes: int) -> None:
+    def __init__(self, num_kinds: int, num_episodes: int) -> None:
         self.num_episodes = num_episodes
-        self.tries: Counts = np.zeros(num_stages)
-        self.clears: Counts = np.zeros(num_stages)
+        self.tries: Counts = np.zeros(num_kinds)
+        self.clears: Counts = np.zeros(num_kinds)
 
-    def count(self, stage: npt.NDArray[np.int64], is_clear: npt.NDArray[np.bool_]) -> None:
-        self.tries += np.bincount(stage, minlength=len(self.tries))
-        self.clears += np.bincount(stage[is_clear], minlength=len(self.tries))
+    def count(self, kind: npt.NDArray[np.int64], is_clear: npt.NDArray[np.bool_]) -> None:
+        self.tries += np.bincount(kind, minlength=len(self.tries))
+        self.clears += np.bincount(kind[is_clear], minlength=len(self.tries))
         self.clears *= self.num_episodes / np.maximum(self.tries, self.num_episodes)
         np.minimum(self.tries, self.num_episodes, out=self.tries)
+
+    def learnable(self) -> Counts:
+        """p (1 - p), largest where there is most to learn (Rutherford et al. 2024); of the unknown, p is one half."""
+        rate = (self.clears + 1.0) / (self.tries + 2.0)
+        learnable: Counts = rate * (1.0 - rate)
+        return learnable
 
     def is_at_least(self, rate: float) -> npt.NDArray[np.bool_]:
         """False also where too few episodes have ended."""
@@ -67,25 +78,64 @@ class SpreadStarts:
         self._stage, self._is_real = table.stage, table.position == 0
         self._num_along = np.bincount(self._stage, ~self._is_real)
         self._rate = ClearRate(len(table.stages), config.clear_rate_episodes)
+        self._places = HardPlaces(table) if config.start_order == "focus" else None
 
     def observe(self, outcomes: Outcomes) -> None:
         is_real = outcomes.position == 0
         self._rate.count(outcomes.stage[is_real], outcomes.is_clear[is_real])
+        if self._places is not None:
+            self._places.observe(outcomes)
 
     def shares(self) -> Counts:
         """How often each start is drawn, of the episodes of its stage. [S]"""
         # Episodes that are still missing count as failures: a first lucky clear moves little.
         missed = 1.0 - self._rate.clears / self._rate.num_episodes
         along = np.where(self._num_along > 0, (1.0 - self._real_starts) * missed, 0.0)
-        each = along / np.maximum(self._num_along, 1)
-        shares: Counts = np.where(self._is_real, (1.0 - along)[self._stage], each[self._stage])
+        shares: Counts = np.where(self._is_real, (1.0 - along)[self._stage], along[self._stage] * self._parts())
         return shares
 
     def state(self) -> State:
-        return {"real_rate": self._rate.state()}
+        return {
+            "real_rate": self._rate.state(),
+            "places": {} if self._places is None else self._places.state(),
+        }
 
     def restore(self, state: State) -> None:
         self._rate.restore(state["real_rate"])
+        if self._places is not None:
+            self._places.restore(state["places"])
+
+    def _parts(self) -> Counts:
+        """How the starts along each way share what they have together. [S]"""
+        even = 1.0 / np.maximum(self._num_along, 1)[self._stage]
+        if self._places is None:
+            return even
+        wanted = np.where(self._is_real, 0.0, self._places.learnable())
+        of_stage = np.bincount(self._stage, wanted)[self._stage]
+        parts: Counts = _PLACE_FLOOR * even + (1.0 - _PLACE_FLOOR) * wanted / np.maximum(of_stage, 1e-9)
+        return parts
+
+
+class HardPlaces:
+    """From which starts the next stretch of the way is mastered sometimes, neither always nor never: an obstacle is
+    learned from its far end on, wherever in a stage it is."""
+
+    def __init__(self, table: StartTable) -> None:
+        self._goal = table.share + _STRETCH
+        self._rate = ClearRate(len(table.starts), _PLACE_EPISODES)
+
+    def observe(self, outcomes: Outcomes) -> None:
+        self._rate.count(outcomes.start, outcomes.is_clear | (outcomes.progress >= self._goal[outcomes.start]))
+
+    def learnable(self) -> Counts:
+        return self._rate.learnable()
+
+    def state(self) -> State:
+        return self._rate.state()
+
+    def restore(self, state: State) -> None:
+        if len(state["tries"]) == len(self._rate.tries):  # with other starts along the way: nothing is known yet
+            self._rate.restore(state)
 
 
 class BackwardStarts:
@@ -159,8 +209,8 @@ class BackwardStarts:
 
 
 class LearnableStages:
-    """Plays those stages more that are cleared sometimes: there is most to learn where p (1 - p) is largest (Rutherford
-    et al. 2024). Every stage keeps a part of its even share, so that none is forgotten or given up."""
+    """Plays those stages more that are cleared sometimes. Every stage keeps a part of its even share, so that none is
+    forgotten or given up."""
 
     def __init__(self, config: CurriculumConfig, num_stages: int) -> None:
         self._floor = config.stage_floor
@@ -171,9 +221,8 @@ class LearnableStages:
 
     def weights(self) -> Counts:
         """They sum to 1. [stages]"""
-        rate = (self._rate.clears + 1.0) / (self._rate.tries + 2.0)  # of an unknown stage: one half
-        learnable = rate * (1.0 - rate)
-        weights: Counts = self._floor / len(rate) + (1.0 - self._floor) * learnable / learnable.sum()
+        learnable = self._rate.learnable()
+        weights: Counts = self._floor / len(learnable) + (1.0 - self._floor) * learnable / learnable.sum()
         return weights
 
     def state(self) -> State:

@@ -88,7 +88,8 @@ class EvenStages:
 def _choose_shares(table: StartTable, starts: StartConfig, curriculum: CurriculumConfig) -> StartShares:
     if not curriculum.moves_starts:
         return FixedShares(starts, table)
-    return SpreadStarts(curriculum, table) if curriculum.start_order == "spread" else BackwardStarts(curriculum, table)
+    order = BackwardStarts if curriculum.start_order == "backward" else SpreadStarts
+    return order(curriculum, table)
 
 
 class StartSampler:
@@ -115,6 +116,8 @@ class StartSampler:
             self.table.stage[start],
             self.table.position[start],
             episodes["end_reason"][known] == EndReason.FLAG,
+            start,
+            episodes["progress"][known],
         )
         self._starts.observe(outcomes)
         self._stages.observe(outcomes)

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mario_a3c.config import TrainingConfig
 from mario_a3c.envs.env_batch import EPISODE_DTYPE, EndReason
 from mario_a3c.envs.mario_batch import StartState
 from mario_a3c.errors import CheckpointError, ConfigError
@@ -82,6 +83,28 @@ def test_spread_starts_give_way_to_the_real_one_as_it_is_cleared() -> None:
     assert sampler.weights()[:7] * 3 == pytest.approx([1, 0, 0, 0, 0, 0, 0])
 
 
+def test_starts_before_hard_places_are_drawn_more_often_and_none_is_left_out() -> None:
+    table = table_of(8, 8)
+    config = CurriculumConfig(curriculum="starts", start_order="focus", clear_rate_episodes=10, real_starts=0.2)
+    sampler = StartSampler(table, StartConfig(), config)
+    assert sampler.weights()[1:9] * 2 == pytest.approx([0.1] * 8), "nothing is known yet"
+    for _ in range(5):
+        for position in range(1, 9):  # the third place is mastered half of the time, those before it never
+            passes = {1: 0, 2: 0, 3: 5}.get(position, 10)
+            episodes = ended(table, 0, position, clears=0, fails=10)
+            episodes["progress"] = table.share[position]
+            episodes["progress"][:passes] += 0.1
+            sampler.observe(episodes)
+    along = sampler.weights()[1:9] * 2
+    assert along.sum() == pytest.approx(0.8)
+    assert np.argmax(along) == 2
+    assert along[2] > 3 * along[[0, 1, 3, 7]].max()
+    assert along.min() > 0.3 * 0.1
+    assert sampler.weights()[10:] * 2 == pytest.approx([0.1] * 8), "of another stage"
+    with pytest.raises(ConfigError, match="--progress map"):
+        TrainingConfig(curriculum=config)
+
+
 BACKWARD = CurriculumConfig(
     curriculum="starts", start_order="backward", clear_rate_episodes=10, real_starts=0.25, patience_episodes=100
 )
@@ -154,7 +177,7 @@ def test_stages_that_are_nearly_learned_are_played_more_and_none_is_starved() ->
     assert sampler.weights().sum() == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("start_order", ["spread", "backward"])
+@pytest.mark.parametrize("start_order", ["spread", "focus", "backward"])
 def test_a_sampler_goes_on_where_another_was(start_order: StartOrder) -> None:
     table = table_of(6, 6, 6)
     config = CurriculumConfig(curriculum="both", start_order=start_order, clear_rate_episodes=10)
