@@ -30,8 +30,8 @@ from mario_a3c.learning.learner import Learner
 from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.config import ModelConfig
 from mario_a3c.models.execution import Execution, choose_device, decide_execution
+from mario_a3c.native.host_memory import keep_freed_memory
 from mario_a3c.training.env_start import make_groups, record_start
-from mario_a3c.training.host_memory import keep_freed_memory
 from mario_a3c.training.progress import Progress
 from mario_a3c.training.starts import Ways, make_starts, num_starts, weigh_starts
 from mario_a3c.training.stopping import StopRequest

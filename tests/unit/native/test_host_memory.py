@@ -9,7 +9,7 @@ import pytest
 COUNT_FAULTS = """
 import resource, sys
 import numpy as np
-from mario_a3c.training.host_memory import keep_freed_memory
+from mario_a3c.native.host_memory import keep_freed_memory
 
 def faults_of_new_arrays():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
