@@ -8,23 +8,12 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from mario_a3c.algorithms.config import ReturnConfig
+from mario_a3c.bench.chart import COLOURS
 from mario_a3c.bench.short_training import ShortTraining
 from mario_a3c.experience.config import ReplayConfig
 from mario_a3c.learning.config import LearnerConfig
 
 _WINDOW = 5  # updates that a point of a curve is averaged over
-_COLOURS = (
-    "#1b6ca8",
-    "#d1495b",
-    "#3a7d44",
-    "#8d6a9f",
-    "#e07a1f",
-    "#444444",
-    "#00a6a6",
-    "#a0781e",
-    "#c03fa0",
-    "#7fb069",
-)
 
 
 @dataclass(frozen=True)
@@ -152,7 +141,7 @@ def make_plot(curves: Sequence[Curve], title: str, best_return: float) -> str:
         f'<text x="{x(num_updates - 1)}" y="{y(low) + 20}" text-anchor="end">{num_updates} updates</text>',
     ]
     for index, name in enumerate(names):
-        colour = _COLOURS[index % len(_COLOURS)]
+        colour = COLOURS[index % len(COLOURS)]
         points = " ".join(f"{x(at):.1f},{y(value):.1f}" for at, value in enumerate(means[name]) if value == value)
         row = top + 12 + 22 * index
         parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mario_a3c.bench.chart import Line
 from mario_a3c.bench.clearing import (
     Clearing,
     CommandTimes,
@@ -15,7 +16,7 @@ from mario_a3c.bench.clearing import (
     make_table,
     read_clearing,
 )
-from mario_a3c.bench.clearing_plot import Line, make_plot
+from mario_a3c.bench.clearing_plot import make_plot
 
 COMMAND_STARTED = 1000.0
 FIRST_STEP = 1007.0
