@@ -96,12 +96,12 @@ class Panel(NamedTuple):
         ]
 
     def draw_axes(self, unit: str) -> list[str]:
+        left, right, bottom = f"{self.x(0):.1f}", f"{self.x(self.last):.1f}", self.y(0)
+        end = f"{_number(self.last)} {escape(unit)}"
         return [
-            f'<path d="M{self.x(0):.1f} {self.y(self.highest):.1f}V{self.y(0):.1f}H{self.x(self.last):.1f}" '
-            'fill="none" stroke="#888"/>',
-            f'<text x="{self.x(0):.1f}" y="{self.y(0) + 18:.1f}">0</text>',
-            f'<text x="{self.x(self.last):.1f}" y="{self.y(0) + 18:.1f}" text-anchor="end">'
-            f"{_number(self.last)} {escape(unit)}</text>",
+            f'<path d="M{left} {self.y(self.highest):.1f}V{bottom:.1f}H{right}" fill="none" stroke="#888"/>',
+            f'<text x="{left}" y="{bottom + 18:.1f}">0</text>',
+            f'<text x="{right}" y="{bottom + 18:.1f}" text-anchor="end">{end}</text>',
         ]
 
     def draw_title(self, title: str) -> str:
