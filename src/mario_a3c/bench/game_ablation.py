@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from mario_a3c.durable_file import write_durably
 from mario_a3c.errors import ConfigError, ExitCode
+from mario_a3c.metrics.progress_unit import ProgressUnit
 from mario_a3c.metrics.reader import LineReader, read_records
 
 # So many updates are never made: rates stay as they begin, and a variant that is slower is not further behind on them.
@@ -205,7 +206,7 @@ def read_curve(run_dir: Path) -> list[GamePoint]:
     first_step = float(records[0]["time"]) - float(records[0]["seconds"])
     waiting = deque(_whole_episodes(run_dir / "episodes.jsonl"))
     windows: dict[str, deque[_Ended]] = defaultdict(lambda: deque(maxlen=_WINDOW))
-    is_share = _progress_of(run_dir) == "map"
+    is_share = ProgressUnit.of_run(run_dir) is ProgressUnit.SHARE
     curve = []
     for record in records:
         while waiting and waiting[0].update <= record["update"]:
@@ -248,10 +249,6 @@ def _whole_episodes(path: Path) -> list[_Ended]:
 def _written_at(run_dir: Path) -> int | None:
     record = run_dir / "run.json"
     return record.stat().st_mtime_ns if record.exists() else None
-
-
-def _progress_of(run_dir: Path) -> str:
-    return str(json.loads((run_dir / "run.json").read_text())["config"]["vector_env"]["env"]["progress"])
 
 
 def write_results(runs: Sequence[GameRun], stem: Path, title: str) -> None:

@@ -3,13 +3,14 @@
 import json
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mario_a3c.config.command_line import parse_command
 from mario_a3c.errors import ConfigError, ExitCode
+from mario_a3c.metrics.progress_unit import ProgressUnit
 from mario_a3c.options import option
 
 
@@ -43,7 +44,7 @@ def main(argv: Sequence[str]) -> int:
         print(json.dumps({**found, "heartbeat": diagnosis.heartbeat, "metrics": metrics}))
     else:
         print(f"{run}\n{diagnosis.health.value}: {diagnosis.reason}")
-        for line in progress_lines(diagnosis.heartbeat or {}, metrics or {}):
+        for line in progress_lines(diagnosis.heartbeat or {}, metrics or {}, ProgressUnit.of_run(run)):
             print(line)
         for line in stage_grid(metrics or {}, shutil.get_terminal_size().columns):
             print(line if sys.stdout.isatty() else plain(line).rstrip())
@@ -78,7 +79,7 @@ def last_sign_of_life(run: Path) -> float:
     return (heartbeat if heartbeat.exists() else run / "run.json").stat().st_mtime
 
 
-def progress_lines(beat: dict[str, Any], metrics: dict[str, Any]) -> list[str]:
+def progress_lines(beat: dict[str, Any], metrics: dict[str, Any], unit: ProgressUnit) -> list[str]:
     """What is known; old records may lack some of it."""
     lines = []
     if beat.get("update") is not None:
@@ -87,20 +88,16 @@ def progress_lines(beat: dict[str, Any], metrics: dict[str, Any]) -> list[str]:
             f"update {beat['update']:,}" + (f" of {planned:,}" if planned else "")
             + f", {beat.get('global_step') or 0:,} steps, start {beat.get('session') or 1}"
         )  # fmt: skip
-    shown = {
-        "clear rate": ("clear_rate", "{:.0%}"),
-        "return": ("avg_return", "{:.2f}"),
-        "furthest": ("furthest_progress", "{:,.0f}"),
-        "steps/s": ("env_steps_per_sec", "{:,.0f}"),
-        "entropy": ("entropy", "{:.3f}"),
-        "memory": ("memory_mb", "{:,.0f} MB"),
-        "GPU": ("gpu_util_mean_window", "{:.0f}%"),
+    shown: dict[str, tuple[str, Callable[[float], str]]] = {
+        "clear rate": ("clear_rate", "{:.0%}".format),
+        "return": ("avg_return", "{:.2f}".format),
+        "furthest": ("furthest_progress", unit.text),
+        "steps/s": ("env_steps_per_sec", "{:,.0f}".format),
+        "entropy": ("entropy", "{:.3f}".format),
+        "memory": ("memory_mb", "{:,.0f} MB".format),
+        "GPU": ("gpu_util_mean_window", "{:.0f}%".format),
     }
-    known = [
-        f"{title} {text.format(metrics[name])}"
-        for title, (name, text) in shown.items()
-        if metrics.get(name) is not None
-    ]
+    known = [f"{title} {text(metrics[name])}" for title, (name, text) in shown.items() if metrics.get(name) is not None]
     if known:
         lines.append(", ".join(known))
     if metrics.get("alerts"):

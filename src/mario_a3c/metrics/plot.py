@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 
 from mario_a3c.errors import ConfigError, SetupError, StorageError
+from mario_a3c.metrics.progress_unit import ProgressUnit
 from mario_a3c.metrics.reader import column, read_records
 from mario_a3c.metrics.schema import Record
 from mario_a3c.metrics.stage_grid import stages_of
 
-# Title, and the fields in it with their labels.
+# Title, with the unit of the run's progress, and the fields in it with their labels.
 PANELS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("clear rate", (("clear_rate", ""),)),
     ("return", (("recent_return_p50", "median"), ("recent_return_p90", "p90"), ("recent_return_p99", "p99"))),
-    ("progress, pixels", (("furthest_progress", "furthest"), ("progress_mean", "mean"))),
+    ("progress, {unit}", (("furthest_progress", "furthest"), ("progress_mean", "mean"))),
     ("entropy, nat", (("entropy", ""),)),
     ("value explained", (("explained_variance", ""),)),
     ("gradient", (("grad_norm", ""),)),
@@ -31,8 +32,9 @@ def plot_run(run: Path, target: Path) -> Path:
     records = _records_to_draw(run)
     rows = -(-len(PANELS) // _COLUMNS)
     figure = _figure(run, (4.2 * _COLUMNS, 2.6 * rows))
+    unit = ProgressUnit.of_run(run).value
     for axes, (title, curves) in zip(figure.subplots(rows, _COLUMNS).flat, PANELS, strict=False):
-        draw_panel(axes, title, curves, records)
+        draw_panel(axes, title.format(unit=unit), curves, records)
     return _save(figure, target)
 
 

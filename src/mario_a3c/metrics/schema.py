@@ -39,6 +39,7 @@ class Field:
 _EPISODE = "once an episode has ended"
 _REPLAY = "with --per"
 _STARTS = "with --curriculum, or starts along the way"
+_PROGRESS = "pixels, or with --progress map share of the way"
 _GPU = "where NVIDIA's driver answers"
 
 _IDENTITY = (
@@ -83,7 +84,7 @@ METRICS = (
     Field("recent_return_p99", "number", "", "99th percentile of the same", "episodes", _EPISODE),
     Field("episode_length_mean", "number", "steps", "mean length of the same", "episodes", _EPISODE),
     Field("episode_length_p90", "number", "steps", "90th percentile of the same", "episodes", _EPISODE),
-    Field("progress_mean", "number", "pixels", "mean progress of the same", "episodes", _EPISODE),
+    Field("progress_mean", "number", _PROGRESS, "mean progress of the same", "episodes", _EPISODE),
     Field(
         "end_shares",
         "numbers by name",
@@ -134,7 +135,7 @@ METRICS = (
         "stage_real_starts",
         _STARTS,
     ),
-    Field("furthest_progress", "number", "pixels", "largest progress of any episode", "episodes", _EPISODE),
+    Field("furthest_progress", "number", _PROGRESS, "largest progress of any episode", "episodes", _EPISODE),
     # Speed, and where the time goes: since the last record.
     Field("env_steps_per_sec", "number", "steps/s", "of all environments together", "speed"),
     Field("env_fps", "number", "frames/s", "NES frames, of all environments together", "speed"),
@@ -185,7 +186,7 @@ EPISODES = (
     Field("return", "number", "", "sum of its rewards"),
     Field("length", "integer", "steps", "its steps"),
     Field("frames", "integer", "frames", "its NES frames"),
-    Field("progress", "number", "pixels", "how far it came"),
+    Field("progress", "number", _PROGRESS, "how far it came"),
     Field("end_reason", "text", "", "flag, death, game_over, warp, time_limit, stall or jammed"),
     Field("number", "integer", "", "which episode of its environment this was"),
     Field("start", "integer", "", "which start state it began from"),
@@ -239,7 +240,7 @@ SUMMARIES = (
     Field("clear_rate_low", "number", "share", "lower end of Wilson's interval, at 95 %; greedy play has none"),
     Field("clear_rate_high", "number", "share", "its upper end"),
     Field("mean_return", "number", "", "reward of an episode, not discounted"),
-    Field("mean_progress", "number", "pixels", "how far it came"),
+    Field("mean_progress", "number", "pixels", "how far it came; in pixels whatever was learned from"),
     Field("median_steps", "number", "steps", "how long it took"),
     Field("end_reasons", "counts by name", "episodes", "how they ended: flag, death, stall, time_limit, ..."),
 )

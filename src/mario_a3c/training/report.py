@@ -3,6 +3,7 @@
 import logging
 import time
 
+from mario_a3c.metrics.progress_unit import ProgressUnit
 from mario_a3c.training.trainer import Trainer
 
 LOG = logging.getLogger("mario.train")
@@ -11,9 +12,12 @@ LOG = logging.getLogger("mario.train")
 class ReportProgress:
     """One line every so many seconds, about the time since the last one. A `Task`."""
 
-    def __init__(self, trainer: Trainer, interval_seconds: float, *, is_silent: bool = False) -> None:
+    def __init__(
+        self, trainer: Trainer, interval_seconds: float, unit: ProgressUnit, *, is_silent: bool = False
+    ) -> None:
         """Silent where something else shows the same."""
         self._trainer, self._interval, self._is_silent = trainer, interval_seconds, is_silent
+        self._unit = unit
         self._next = time.monotonic() + interval_seconds
         self._mark = trainer.parts.timing.mark()
         self._updates, self._steps = self._counts()
@@ -42,7 +46,7 @@ class ReportProgress:
             100 * progress.clear_rate,
             progress.window_size,
             progress.avg_return,
-            f"{progress.furthest:,.0f}",
+            self._unit.text(progress.furthest),
             f"ETA {duration(left)}" + ("" if trainer.budget.clear_rate_to_reach is None else " at most"),
             shares,
         )

@@ -17,6 +17,7 @@ from mario_a3c.config.json_file import to_json
 from mario_a3c.durable_file import write_durably
 from mario_a3c.envs.mario_batch import MarioBatch
 from mario_a3c.errors import StorageError
+from mario_a3c.metrics.progress_unit import ProgressUnit
 from mario_a3c.run_dir import RunDir
 from mario_a3c.training.build import Training, build_training
 from mario_a3c.training.evaluating import CONFIRMING_EPISODES, open_evaluation
@@ -103,7 +104,8 @@ def train(
     write_record(run_dir, metadata, status="running")
     warm_up(training)
     telemetry.begin()
-    report = ReportProgress(trainer, config.run.log_interval, is_silent=telemetry.has_panel)
+    unit = ProgressUnit.of_option(config.vector_env.env.progress)
+    report = ReportProgress(trainer, config.run.log_interval, unit, is_silent=telemetry.has_panel)
     trainer.tasks = [telemetry, report, ReportStarts(trainer.parts.starts), saving, *evaluation.tasks]
     with closing(saving):
         try:
@@ -133,7 +135,7 @@ def train(
     status = "finished" if reason.exit_code == 0 else "stopped"
     telemetry.ended(status, reason.value)
     write_record(run_dir, metadata, status=status, reason=reason.name.lower(), update=progress.num_updates)
-    conclude(result)
+    conclude(result, unit)
     with trainer.parts.timing.pulse.during("evaluating"):
         evaluation.conclude(reason)
     return result
@@ -212,7 +214,7 @@ def stages_of_run(training: Training) -> str:
     return f"stage {' '.join(stages)}" if len(stages) <= 1 else f"{len(stages)} stages, {stages[0]} to {stages[-1]},"
 
 
-def conclude(result: TrainingResult) -> None:
+def conclude(result: TrainingResult, unit: ProgressUnit) -> None:
     LOG.info(
         "ended after %s: %s; %s updates, %s steps, %s steps/s, clear rate %.0f%%, return %.2f, furthest %s; %s",
         duration(result.seconds),
@@ -222,6 +224,6 @@ def conclude(result: TrainingResult) -> None:
         f"{result.num_steps / max(result.seconds, 1e-9):,.0f}",
         100 * result.clear_rate,
         result.avg_return,
-        f"{result.furthest:,.0f}",
+        unit.text(result.furthest),
         f"go on with --resume {result.checkpoint}" if result.checkpoint else "nothing was saved",
     )

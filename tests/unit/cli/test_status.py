@@ -49,6 +49,13 @@ def test_the_newest_run_is_meant_and_how_far_it_is_is_said(tmp_path: Path, capsy
         assert part in text
 
 
+def test_progress_by_a_map_is_a_share(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = make_run(tmp_path, "run", metrics={"furthest_progress": 0.934})
+    (run / "run.json").write_text(json.dumps({"config": {"vector_env": {"env": {"progress": "map"}}}}))
+    status(tmp_path, "run")
+    assert "furthest 93%" in capsys.readouterr().out
+
+
 def test_a_run_that_is_not_well_has_its_own_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make_run(tmp_path, "stuck", is_stalled=True, quiet_seconds=12.0)
     assert status(tmp_path, "stuck") == ExitCode.ENVIRONMENT

@@ -3,12 +3,13 @@
 import json
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -198,6 +199,19 @@ def test_progress_lines_say_how_it_goes(tmp_path: Path, caplog: pytest.LogCaptur
     last = next(line for line in lines if line.startswith("update 3 of 3"))
     for word in ("steps/s", "clear rate", "return", "furthest", "ETA", "consoles", "acting", "learning", "waiting"):
         assert word in last
+
+
+@pytest.mark.parametrize(("progress", "text"), [("position", r"furthest \d+[,;]"), ("map", r"furthest \d+%[,;]")])
+def test_lines_name_progress_in_the_unit_of_the_run(
+    progress: Literal["position", "map"], text: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = corridor_config(tmp_path, total_updates=2)
+    env = replace(config.vector_env.env, progress=progress)
+    with caplog.at_level(logging.INFO, "mario"):
+        run_training(replace(config, vector_env=replace(config.vector_env, env=env)))
+    lines = [line for line in caplog.messages if "furthest" in line]
+    assert len(lines) >= 2, "on the way and at the end"
+    assert all(re.search(text, line) for line in lines)
 
 
 def test_the_target_applies_where_no_number_of_updates_was_given() -> None:
