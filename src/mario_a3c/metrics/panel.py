@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mario_a3c.metrics.progress_unit import ProgressUnit
 from mario_a3c.metrics.schema import Record
 from mario_a3c.metrics.stage_grid import stage_grid
 from mario_a3c.metrics.terminal_text import BLOCKS, block, colour, plain
 
 _LABEL_WIDTH = 10
 _LEAST_WIDTH, _MOST_WIDTH = 60, 110
-_USUAL_LENGTH = 3200.0  # pixels; a stage's real one is known when it has been cleared
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,7 @@ class View:
     is_eta_a_limit: bool = False  # it ends earlier when it clears
     ends: Sequence[float] = ()  # progress of the last episodes
     stage_length: float | None = None  # progress of a cleared one
+    progress_unit: ProgressUnit = ProgressUnit.PIXELS
     num_actions: int = 0
 
 
@@ -96,8 +97,8 @@ def spark(values: Sequence[float | None], width: int, low: float | None = None, 
 def level_line(view: View, last: Record, width: int) -> str:
     """The stage from its start to its flag: how many of the last episodes ended where, and the furthest ever."""
     furthest = float(last.get("furthest_progress") or 0.0)
-    length = max(view.stage_length or _USUAL_LENGTH, furthest, 1.0)
-    note = f"  furthest {furthest:,.0f}"
+    length = max(view.stage_length or view.progress_unit.usual_length, furthest, 1.0)
+    note = f"  furthest {view.progress_unit.text(furthest)}"
     cells = max(10, width - len(note) - 2)
     counts = [0] * cells
     for end in view.ends:

@@ -11,6 +11,7 @@ from mario_a3c.envs.env_batch import EndReason
 from mario_a3c.metrics.config import DisplayConfig
 from mario_a3c.metrics.live import LivePanel, can_show_panel
 from mario_a3c.metrics.panel import View, render
+from mario_a3c.metrics.progress_unit import ProgressUnit
 from mario_a3c.metrics.schema import Record
 from mario_a3c.run_dir import RunDir
 from mario_a3c.training.build import Training
@@ -34,6 +35,7 @@ class RunDisplay:
         self._title = f"mario · {stages} · {run_dir.path.name}"
         self._subtitle = f"{execution.device}, {execution.precision}"
         self._num_actions = training.envs[0].num_actions
+        self._progress_unit = ProgressUnit.of_option(env.progress)
         self._records: deque[Record] = deque(maxlen=_NUM_RECORDS)
         self._ends: Sequence[float] = ()
         self._stage_length: float | None = None
@@ -63,6 +65,7 @@ class RunDisplay:
             is_eta_a_limit=trainer.budget.clear_rate_to_reach is not None,
             ends=self._ends,
             stage_length=self._stage_length,
+            progress_unit=self._progress_unit,
             num_actions=self._num_actions,
         )
         return render(view, columns)

@@ -1,6 +1,7 @@
 """The panel, the terminal it is on, the table and the plot."""
 
 import io
+import json
 import logging
 import math
 from pathlib import Path
@@ -12,6 +13,7 @@ from mario_a3c.errors import ConfigError
 from mario_a3c.metrics.lines import encode
 from mario_a3c.metrics.live import LivePanel, can_show_panel
 from mario_a3c.metrics.panel import View, render, spark
+from mario_a3c.metrics.progress_unit import ProgressUnit
 from mario_a3c.metrics.schema import Record, complete
 from mario_a3c.metrics.stage_grid import stage_grid
 from mario_a3c.metrics.summary import summarise
@@ -60,6 +62,16 @@ def test_the_panel_says_what_the_records_say() -> None:
         assert part in text, part
     for part in ("consoles 31%", "acting 15%", "learn 54%", "entropy 1.5 of 1.95"):
         assert part in text, part
+
+
+def test_the_way_by_a_map_is_as_long_as_its_line() -> None:
+    fields: dict[str, Any] = {"ends": [0.0, 0.5], "progress_unit": ProgressUnit.SHARE}
+    view = View("mario", "cpu", records(furthest_progress=0.75), "learn", 40, 80, **fields)
+    line = next(line for line in plain("\n".join(render(view, 100))).splitlines() if "progress" in line)
+    assert "furthest 75%" in line
+    way = line[line.index("█") : line.index("⚑")]
+    places = [way.index("█") / len(way), way.rindex("█") / len(way), way.index("▲") / len(way)]
+    assert places == pytest.approx([0.0, 0.5, 0.75], abs=0.02)
 
 
 @pytest.mark.parametrize("columns", [20, 60, 80, 100, 200])
@@ -203,6 +215,23 @@ def test_the_curves_are_a_picture(tmp_path: Path) -> None:
     picture = plot_run(tmp_path, tmp_path / "pictures" / "curves.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > 20_000
+
+
+@pytest.mark.parametrize(
+    ("progress", "title"), [("position", "progress, pixels"), ("map", "progress, share of the way")]
+)
+def test_curves_of_progress_name_its_unit(
+    progress: str, title: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    from mario_a3c.metrics import plot
+
+    write_run(tmp_path)
+    (tmp_path / "run.json").write_text(json.dumps({"config": {"vector_env": {"env": {"progress": progress}}}}))
+    titles: list[str] = []
+    monkeypatch.setattr(plot, "draw_panel", lambda axes, title, *_: titles.append(title))
+    plot.plot_run(tmp_path, tmp_path / "curves.png")
+    assert [each for each in titles if "progress" in each] == [title]
 
 
 def test_every_stage_has_a_curve_of_its_own_in_a_second_picture(tmp_path: Path) -> None:
