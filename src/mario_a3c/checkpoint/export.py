@@ -17,7 +17,7 @@ ChooseWeights = Callable[[Checkpoint], tuple[Mapping[str, torch.Tensor], str]]
 
 _LARGEST_HALF = 65504.0
 # What the run did on its machine, and what its files were called there.
-_LEFT_OUT = ("run_id", "device", "python", "tensorboard_log_dir", "wandb_url")
+_LEFT_OUT = ("run_id", "device", "python", "tensorboard_log_dir", "wandb_id")
 _SECTIONS_LEFT_OUT = ("run", "cache", "rom", "metrics", "monitoring", "display")
 
 

@@ -12,8 +12,11 @@ from mario_a3c.metrics.schema import Record, curves
 class WeightsAndBiases:
     """A `Sink`. Online or offline as WANDB_MODE says; files lie in the run's folder."""
 
-    def __init__(self, project: str, run_name: str, folder: Path, config: Mapping[str, Any]) -> None:
-        """Logs in and begins, so that a wrong project or a missing key is said before anything is trained."""
+    def __init__(self, project: str, run_name: str, run_id: str, folder: Path, config: Mapping[str, Any]) -> None:
+        """Logs in and begins, so that a wrong project or a missing key is said before anything is trained.
+
+        A run with this id goes on where there is one; its settings may have changed since.
+        """
         if importlib.util.find_spec("wandb") is None:
             raise SetupError(
                 "--wandb-project needs the package wandb; `pip install 'mario-a3c[wandb]'` installs it, or leave the "
@@ -26,6 +29,9 @@ class WeightsAndBiases:
             self._run = wandb.init(
                 project=project,
                 name=run_name,
+                id=run_id,
+                resume="allow",
+                allow_val_change=True,
                 dir=str(folder),
                 config=dict(config),
                 settings=wandb.Settings(console="off", silent=True),

@@ -30,6 +30,8 @@ from mario_a3c.training.measurements import (
 )
 from mario_a3c.training.report import eta_seconds
 from mario_a3c.training.telemetry_parts import (
+    TENSORBOARD_FOLDER,
+    WANDB_ID,
     alert_context,
     cpu_seconds_of,
     find_gpu,
@@ -37,6 +39,7 @@ from mario_a3c.training.telemetry_parts import (
     make_table,
     next_session,
     tensorboard_folder,
+    wandb_run_id,
 )
 
 LOG = logging.getLogger("mario.train")
@@ -55,6 +58,7 @@ class Telemetry:
         progress = training.trainer.parts.progress
         self._session = next_session(run_dir.path)
         self.tensorboard_log_dir = tensorboard_folder(config.metrics, run_dir)
+        self._wandb_id = wandb_run_id(config.metrics, run_dir)
         self._outcome = ("stopped", "it was left")
         self.last: Record | None = None
         """The newest record."""
@@ -62,7 +66,7 @@ class Telemetry:
         self._writer = Writer()
         self._metrics = JsonLines(self._line_file(METRICS_FILE))
         self._episodes = EpisodeLines(self._line_file(EPISODES_FILE))
-        self._mirrors = make_mirrors(config, run_dir, self.tensorboard_log_dir, progress.num_steps)
+        self._mirrors = make_mirrors(config, run_dir, self.tensorboard_log_dir, self._wandb_id, progress.num_steps)
         self._table = make_table(run_dir)
         sinks: list[Sink] = [self._metrics, self._episodes, *self._mirrors, *self._table]
         for sink in sinks:
@@ -94,7 +98,8 @@ class Telemetry:
     @property
     def links(self) -> Record:
         """What `run.json` says of it."""
-        return {} if self.tensorboard_log_dir is None else {"tensorboard_log_dir": str(self.tensorboard_log_dir)}
+        links = {TENSORBOARD_FOLDER: self.tensorboard_log_dir, WANDB_ID: self._wandb_id}
+        return {name: str(link) for name, link in links.items() if link is not None}
 
     def start(self) -> None:
         update = self._trainer.parts.progress.num_updates

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import secrets
 import threading
 import time
 from datetime import datetime
@@ -23,6 +24,8 @@ from mario_a3c.monitoring.nvml import Gpu, NvmlError
 from mario_a3c.run_dir import RunDir
 from mario_a3c.training.build import Training
 
+TENSORBOARD_FOLDER, WANDB_ID = "tensorboard_log_dir", "wandb_id"  # in `run.json`
+
 LOG = logging.getLogger("mario.train")
 MONITOR_LOG = logging.getLogger("mario.monitor")
 
@@ -42,9 +45,9 @@ def tensorboard_folder(config: MetricsConfig, run_dir: RunDir) -> Path | None:
             "TensorBoard's files are not written: `pip install tensorboard`, or --no-tensorboard to hear no more of it"
         )
         return None
-    known = recorded_folder(run_dir)
+    known = recorded(run_dir, TENSORBOARD_FOLDER)
     if known is not None:
-        return known
+        return Path(known)
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")  # noqa: DTZ005 -- of the user's wall
     folder, number = config.tensorboard_dir / stamp, 1
     while folder.exists():
@@ -53,23 +56,29 @@ def tensorboard_folder(config: MetricsConfig, run_dir: RunDir) -> Path | None:
     return folder.absolute()
 
 
-def recorded_folder(run_dir: RunDir) -> Path | None:
-    try:
-        recorded = json.loads(run_dir.record.read_text()).get("tensorboard_log_dir")
-    except (OSError, ValueError, AttributeError):
-        return None
-    return Path(recorded) if recorded else None
+def wandb_run_id(config: MetricsConfig, run_dir: RunDir) -> str | None:
+    """Of a run that goes on what it has, also while nothing is sent there; None where there was never anything."""
+    known = recorded(run_dir, WANDB_ID)
+    return known if known or config.wandb_project is None else secrets.token_hex(8)
 
 
-def make_mirrors(config: TrainingConfig, run_dir: RunDir, tensorboard: Path | None, num_steps: int) -> list[Sink]:
+def recorded(run_dir: RunDir, name: str) -> str | None:
+    """What an earlier start of the run says of it."""
+    text = (run_dir.read_record() or {}).get(name)
+    return text if isinstance(text, str) and text else None
+
+
+def make_mirrors(
+    config: TrainingConfig, run_dir: RunDir, tensorboard: Path | None, wandb_id: str | None, num_steps: int
+) -> list[Sink]:
     """Everything that gets the metrics beside the lines of JSON."""
     mirrors: list[Sink] = []
+    project, name = config.metrics.wandb_project, run_dir.path.name
     if tensorboard is not None:
-        started = f"{datetime.now():%Y-%m-%d %H:%M:%S}, run {run_dir.path.name}"  # noqa: DTZ005
+        started = f"{datetime.now():%Y-%m-%d %H:%M:%S}, run {name}"  # noqa: DTZ005
         mirrors.append(TensorBoard(tensorboard, started=started, first_step=num_steps + 1 if num_steps else 0))
-    if config.metrics.wandb_project is not None:
-        plain = json.loads(to_json(config))
-        mirrors.append(WeightsAndBiases(config.metrics.wandb_project, run_dir.path.name, run_dir.path, plain))
+    if project is not None and wandb_id is not None:
+        mirrors.append(WeightsAndBiases(project, name, wandb_id, run_dir.path, json.loads(to_json(config))))
     return mirrors
 
 

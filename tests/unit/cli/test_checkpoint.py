@@ -95,6 +95,7 @@ def test_an_export_holds_weights_and_nothing_of_the_machine_or_the_game(
             device="cuda:1",
             actions=["noop"],
             tensorboard_log_dir=str(tmp_path),
+            wandb_id="of-the-run",
             initial_weights={"file": str(tmp_path / "first.pt")},
         ),
     )
@@ -111,7 +112,7 @@ def test_an_export_holds_weights_and_nothing_of_the_machine_or_the_game(
     assert exported.metadata["actions"] == ["noop"]
     assert exported.metadata["config"] == {"learner": {"lr": 0.1}, "vector_env": {"num_envs": 8}}
     content = small.read_bytes() + small.with_suffix(".json").read_bytes()
-    for words in (b"bytes of a console", b"secret", b"cuda:1", str(tmp_path).encode()):
+    for words in (b"bytes of a console", b"secret", b"cuda:1", b"of-the-run", str(tmp_path).encode()):
         assert words not in content
     assert main(["checkpoint", "export", str(small), str(tmp_path / "again.pt")]) == 0  # nothing more is lost
     capsys.readouterr()

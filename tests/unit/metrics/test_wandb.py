@@ -59,7 +59,7 @@ def wait_for_history(path: Path, num_rows: int) -> list[dict[str, Any]]:
 def test_the_offline_file_holds_the_same_curves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("wandb")
     monkeypatch.setenv("WANDB_MODE", "offline")
-    sink = WeightsAndBiases("mario", "run", tmp_path, {"lr": 0.1})
+    sink = WeightsAndBiases("mario", "run", "one-of-many", tmp_path, {"lr": 0.1})
     records = [
         complete("metrics", {"global_step": 100 * each, "loss_total": 1 / each, "clear_rate_by_stage": {"1-1": 0.5}})
         for each in range(1, 6)
@@ -74,7 +74,19 @@ def test_the_offline_file_holds_the_same_curves(tmp_path: Path, monkeypatch: pyt
         assert {name: row[name] for name in dict(curves(record))} == dict(curves(record))
 
 
+@pytest.mark.slow
+def test_a_run_that_goes_on_has_the_same_id_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("wandb")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    for start in (1, 2):
+        sink = WeightsAndBiases("mario", "run", "one-of-many", tmp_path / str(start), {"lr": 0.1 * start})
+        sink.write(complete("metrics", {"global_step": 100 * start, "loss_total": 1.0}))
+        sink.close()
+        (path,) = tmp_path.glob(f"{start}/wandb/offline-run-*-one-of-many/run-one-of-many.wandb")
+        assert [row["_step"] for row in wait_for_history(path, 1)] == [100 * start]
+
+
 def test_without_the_package_it_is_refused_before_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(SetupError, match=r"pip install 'mario-a3c\[wandb\]'"):
-        WeightsAndBiases("mario", "run", tmp_path, {})
+        WeightsAndBiases("mario", "run", "one-of-many", tmp_path, {})

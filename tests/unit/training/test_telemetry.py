@@ -3,10 +3,13 @@
 import json
 import logging
 import os
+import sys
 import threading
 import time
 from dataclasses import replace
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -87,6 +90,39 @@ def test_the_newest_evaluation_is_in_the_metrics(tmp_path: Path) -> None:
     path.write_bytes(encode({"update": 3, "clear_rate": 0.25}) + encode({"update": 6, "clear_rate": 0.5}))
     assert newest.newest() == {"eval_clear_rate": 0.5, "eval_update": 6}
     assert newest.newest() == {"eval_clear_rate": 0.5, "eval_update": 6}
+
+
+class FakeWandb(ModuleType):
+    """Keeps what runs are begun with."""
+
+    Error = RuntimeError
+
+    def __init__(self) -> None:
+        super().__init__("wandb")
+        self.__spec__ = ModuleSpec("wandb", None)
+        self.begun: list[dict[str, Any]] = []
+
+    def Settings(self, **_: Any) -> None:  # noqa: N802 -- its name there
+        return None
+
+    def init(self, **settings: Any) -> Any:
+        self.begun.append(settings)
+        return SimpleNamespace(log=lambda curves, step: None, finish=lambda: None)
+
+
+def test_a_resumed_run_is_the_same_one_in_weights_and_biases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wandb = FakeWandb()
+    monkeypatch.setitem(sys.modules, "wandb", wandb)
+    config = corridor_config(tmp_path, total_updates=6, max_steps=16 * NUM_ENVS)
+    mirrored = replace(config, metrics=replace(config.metrics, wandb_project="mario"))
+    run_training(mirrored)
+    run_training(replace(resumed(config), budget=replace(config.budget, max_steps=2 * 16 * NUM_ENVS)))  # not sent
+    run_training(resumed(mirrored))
+    run_training(replace(mirrored, run=replace(config.run, fresh=True)))
+    first, resumed_one, fresh = wandb.begun
+    assert first["id"] == resumed_one["id"] != fresh["id"]
+    assert {each["resume"] for each in wandb.begun} == {"allow"}
+    assert json.loads((run_folder(tmp_path) / "run.json").read_text())["wandb_id"] == fresh["id"]
 
 
 def test_tensorboards_own_reader_finds_the_same_curves(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
