@@ -72,7 +72,7 @@ def film_run(
     load_av()
     expect_writable(output)
     rom, engine, cache = rom or RomConfig(), engine or EngineConfig(), cache or CacheDir.open(CacheConfig())
-    last = load_agent(chosen[-1][1] or run, "last")
+    last = load_agent(chosen[-1][1] or run)
     env = last.config.vector_env.env
     found = locate_rom(rom, cache, game=env.game, graphics=env.graphics)
     last.expect_rom(found)
@@ -109,11 +109,11 @@ def play_moments(
     specs: Sequence[EpisodeSpec],
     config: FilmConfig,
 ) -> list[Moment]:
-    """With the weights that the run had then, not their average: what is shown is who learned."""
+    """With the weights that `mario eval` would have taken then: those that learn, later on their average."""
     moments = []
     started = time.monotonic()
     for number, (seconds, path) in enumerate(chosen, start=1):
-        agent = untrained(last) if path is None else load_agent(path, "last")
+        agent = untrained(last) if path is None else load_agent(path)
         player = NetworkPlayer(agent.model, choose_device(config.device))
         results = play_episodes(player, arenas, specs, seed=config.seed)
         moments.append(Moment(int(agent.metadata.get("global_step") or 0), seconds, results))
