@@ -220,11 +220,11 @@ HEARTBEATS = (
 )
 
 EVALUATIONS = (
-    Field("update", "integer", "updates", "updates made by the run so far"),
+    Field("update", "integer", "updates", "updates made by the run when it had the weights"),
     Field("kind", "text", "", "why: interval, confirmation (of a clear rate), or final"),
-    Field("time", "number", "s", "when, in seconds since 1970"),
-    Field("seconds", "number", "s", "time spent on updates, in all starts"),
-    Field("global_step", "integer", "steps", "steps learned from so far, in all environments"),
+    Field("time", "number", "s", "when the result was known, in seconds since 1970"),
+    Field("seconds", "number", "s", "time spent on updates, in all starts, until it had them"),
+    Field("global_step", "integer", "steps", "steps learned from by then, in all environments"),
     Field(
         "clear_rate", "number", "share", "of all episodes, those that reached the flag", present="when it is complete"
     ),

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -64,6 +64,14 @@ class Place:
     make_arena: MakeArena
     stages: Sequence[Stage]
     studio: Studio | None = None  # none where there is nothing to film
+
+
+class Moment(NamedTuple):
+    """When weights were taken from a run. Where they are evaluated beside it, it is further when the result comes."""
+
+    update: int
+    global_step: int
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +175,10 @@ class Evaluator:
         )  # fmt: skip
 
     @property
+    def moment(self) -> Moment:
+        return Moment(self.progress.num_updates, self.progress.num_steps, self.progress.seconds)
+
+    @property
     def seed(self) -> int:
         return self.config.vector_env.seed + 1_000_003 * self.progress.num_updates
 
@@ -181,35 +193,36 @@ class Evaluator:
         return {"model": model, "averaged": {} if averaged is None else averaged.state()}
 
     def note(
-        self, summaries: Sequence[Mapping[str, Any]], update: int, kind: str, *, is_complete: bool = True
+        self, summaries: Sequence[Mapping[str, Any]], moment: Moment, kind: str, *, is_complete: bool = True
     ) -> float:
-        """Writes one evaluation down; its clear rate, over all stages. What was stopped early has none in the file:
-        failures end sooner than clears, so that the episodes which had ended by then say too little."""
+        """Writes an evaluation of a moment's weights down; its clear rate, over all stages. What was stopped early has
+        none in the file: failures end sooner than clears, so that the episodes which had ended by then say too little.
+        """
         num_episodes = sum(each["num_episodes"] for each in summaries)
         rate = float(sum(each["num_clears"] for each in summaries) / max(1, num_episodes))
         record = {
-            "update": update, "kind": kind, "time": time.time(), "seconds": self.progress.seconds,
-            "global_step": self.progress.num_steps, "clear_rate": rate if is_complete else None,
+            "update": moment.update, "kind": kind, "time": time.time(), "seconds": moment.seconds,
+            "global_step": moment.global_step, "clear_rate": rate if is_complete else None,
             "is_complete": is_complete, "summaries": list(summaries),
         }  # fmt: skip
         with open(self.folder / "evaluations.jsonl", "a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
         for each in summaries:
             LOG.info(
-                "update %s, %s %s: %d of %d cleared (%.0f%% to %.0f%%), return %.2f, progress %s",
-                f"{update:,}", each["stage"], each["mode"], each["num_clears"], each["num_episodes"],
+                "update %s, %s %s: %d of %d cleared (%.0f%% to %.0f%%), return %.2f, progress %s pixels",
+                f"{moment.update:,}", each["stage"], each["mode"], each["num_clears"], each["num_episodes"],
                 100 * each["clear_rate_low"], 100 * each["clear_rate_high"], each["mean_return"],
                 f"{each['mean_progress']:,.0f}",
             )  # fmt: skip
         return rate
 
-    def keep_if_best(self, rate: float, progress: float, state: Mapping[str, Any], update: int) -> None:
+    def keep_if_best(self, rate: float, progress: float, state: Mapping[str, Any], moment: Moment) -> None:
         """More clears are better; without any, more progress is."""
         if (rate, progress) <= self._best:
             return
         self._best = (rate, progress)
-        metadata = {**self.metadata, "update": update, "evaluated_clear_rate": rate, "evaluated_progress": progress}
-        save_checkpoint(best_path(self.folder), {"learner": state}, metadata)
+        evaluated = {"evaluated_clear_rate": rate, "evaluated_progress": progress}
+        save_checkpoint(best_path(self.folder), {"learner": state}, {**self.metadata, **moment._asdict(), **evaluated})
 
     def confirms_clear(self) -> bool:
         """The training episodes have come near the rate; do fresh ones with the weights of now reach it?
@@ -234,7 +247,7 @@ class Evaluator:
         if num_failures > max_failures and not is_complete:
             LOG.info("%d of %d failed: the others are not played", num_failures, num_all)
         summaries = [each.as_dict() for each in summarize(results)]
-        self.note(summaries, self.progress.num_updates, "confirmation", is_complete=is_complete)
+        self.note(summaries, self.moment, "confirmation", is_complete=is_complete)
         self._next_confirmation = self.progress.num_episodes + max(
             self.config.budget.clear_window, _EPISODES_BETWEEN * self.config.vector_env.num_envs
         )
@@ -251,7 +264,7 @@ class Evaluator:
         summaries = [each.as_dict() for each in summarize(results)]
         if not summaries:
             return
-        self.note(summaries, self.progress.num_updates, "final")
+        self.note(summaries, self.moment, "final")
         write_json(
             self.folder / "evaluation.json", results, {"run": self.folder.name, "update": self.progress.num_updates}
         )
@@ -312,12 +325,12 @@ class EvaluateInTurn:
         self._evaluator, self._interval = evaluator, interval
 
     def run_if_due(self) -> None:
-        evaluator, update = self._evaluator, self._evaluator.progress.num_updates
-        if update % self._interval:
+        evaluator, moment = self._evaluator, self._evaluator.moment
+        if moment.update % self._interval:
             return
         summaries = summarize(evaluator.play(("sampled",), evaluator.config.evaluation.eval_episodes))
         if summaries:
-            keep(evaluator, [each.as_dict() for each in summaries], evaluator.learner_state(), update)
+            keep(evaluator, [each.as_dict() for each in summaries], evaluator.learner_state(), moment)
 
 
 class EvaluateBeside:
@@ -329,15 +342,16 @@ class EvaluateBeside:
         self._evaluator, self._interval = evaluator, interval
         self._running: ChildEvaluation | None = None
         self._state: Mapping[str, Any] = {}
+        self._moment = evaluator.moment
 
     def run_if_due(self) -> None:
         self._take_result()
-        evaluator, update = self._evaluator, self._evaluator.progress.num_updates
-        if update % self._interval or self._running is not None:
+        evaluator, moment = self._evaluator, self._evaluator.moment
+        if moment.update % self._interval or self._running is not None:
             return  # one at a time: what is too slow is done less often
-        self._state = evaluator.learner_state()
+        self._state, self._moment = evaluator.learner_state(), moment
         self._running = ChildEvaluation.start(
-            evaluator.folder, update, self._state, evaluator.metadata,
+            evaluator.folder, moment.update, self._state, evaluator.metadata,
             rom=evaluator.place.studio.rom.path if evaluator.place.studio else None,
             cache_dir=evaluator.place.studio.cache.root if evaluator.place.studio else None,
             num_episodes=evaluator.config.evaluation.eval_episodes, seed=evaluator.seed,
@@ -356,13 +370,15 @@ class EvaluateBeside:
         child, self._running = self._running, None
         summaries = child.result()
         if summaries:
-            keep(self._evaluator, summaries, self._state, child.update)
+            keep(self._evaluator, summaries, self._state, self._moment)
 
 
-def keep(evaluator: Evaluator, summaries: Sequence[Mapping[str, Any]], state: Mapping[str, Any], update: int) -> None:
-    rate = evaluator.note(summaries, update, "interval")
+def keep(
+    evaluator: Evaluator, summaries: Sequence[Mapping[str, Any]], state: Mapping[str, Any], moment: Moment
+) -> None:
+    rate = evaluator.note(summaries, moment, "interval")
     progress = sum(each["mean_progress"] for each in summaries) / len(summaries)
-    evaluator.keep_if_best(rate, progress, state, update)
+    evaluator.keep_if_best(rate, progress, state, moment)
 
 
 class FilmEpisodes:

@@ -18,11 +18,11 @@ from mario_a3c.metrics.schema import EVALUATIONS
 from mario_a3c.native.start_states import Stage
 from mario_a3c.training import evaluating
 from mario_a3c.training.child_evaluation import ChildEvaluation
-from mario_a3c.training.evaluating import EvaluateBeside, Evaluator, FilmEpisodes, Place, best_of
+from mario_a3c.training.evaluating import EvaluateBeside, Evaluator, FilmEpisodes, Moment, Place, best_of
 from mario_a3c.training.run import run_training
 from mario_a3c.training.stopping import StopReason
 from tests.support.arenas import corridor_arena, tiny_agent_config, write_agent
-from tests.support.runs import corridor_config, digest_of, play_the_corridor
+from tests.support.runs import NUM_ENVS, corridor_config, digest_of, play_the_corridor
 from tests.support.tiny_game import write_tiny_game
 from tests.unit.evaluation.test_summary import result_of
 
@@ -63,6 +63,9 @@ def test_evaluations_are_written_down_and_the_best_weights_kept(tmp_path: Path) 
     assert last > first  # it has learned something
     best = load_checkpoint(tmp_path / "runs" / "corridor" / "evaluated_best.pt")
     assert best.metadata["evaluated_clear_rate"] == max(each["clear_rate"] for each in lines)
+    (moment,) = (each for each in lines if each["update"] == best.metadata["update"])
+    assert moment["global_step"] == 16 * NUM_ENVS * moment["update"]
+    assert {name: best.metadata[name] for name in Moment._fields} == {name: moment[name] for name in Moment._fields}
     assert set(best.state) == {"learner"}
 
 
@@ -228,21 +231,22 @@ def test_beside_training_one_evaluation_runs_at_a_time(monkeypatch: pytest.Monke
         processes.append(FakeProcess())
         return ChildEvaluation(update, folder, processes[-1])
 
-    noted: list[int] = []
+    noted: list[Moment] = []
     monkeypatch.setattr(ChildEvaluation, "start", start)
     monkeypatch.setattr(ChildEvaluation, "result", lambda self: [{"stage": "1-1"}])
-    monkeypatch.setattr(evaluating, "keep", lambda evaluator, summaries, state, update: noted.append(update))
+    monkeypatch.setattr(evaluating, "keep", lambda evaluator, summaries, state, moment: noted.append(moment))
     evaluator: Any = type("E", (), {})()
-    evaluator.progress = type("P", (), {"num_updates": 0})()
+    evaluator.moment = Moment(0, 0, 0.0)
     evaluator.folder, evaluator.metadata, evaluator.seed = tmp_path, {}, 0
     evaluator.place, evaluator.config = Place(corridor_arena, [Stage(1, 1)]), corridor_config(tmp_path)
     evaluator.learner_state = dict
     task = EvaluateBeside(evaluator, interval=10)
     for update in range(1, 41):
-        evaluator.progress.num_updates = update
+        evaluator.moment = Moment(update, 100 * update, 0.5 * update)
         if update == 25:
             processes[0].returncode = 0
         task.run_if_due()
-    assert (started, noted) == ([10, 30], [10])  # 20 was left out
+    assert started == [10, 30]  # 20 was left out
+    assert noted == [(10, 1000, 5.0)]  # of the weights, not of when the result came
     task.close()
-    assert noted == [10, 30]
+    assert noted == [(10, 1000, 5.0), (30, 3000, 15.0)]
