@@ -19,6 +19,7 @@ from mario_a3c.exploration.config import CurriculumConfig, StartConfig
 from mario_a3c.exploration.sampler import StartSampler
 from mario_a3c.exploration.starts import StartTable
 from mario_a3c.learning.config import LearnerConfig
+from mario_a3c.metrics.reader import LineReader
 from mario_a3c.models.config import ExecutionConfig
 from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.native.start_states import Stage
@@ -113,6 +114,9 @@ def test_a_run_with_curricula_goes_on_to_the_last_bit(tmp_path: Path, game_rom: 
     assert digest_of(whole) == digest_of(parts)
     frontiers = [state["starts"]["starts"]["frontier"].sum() for state in (half, whole)]
     assert frontiers[0] > frontiers[1], "the curriculum has moved after the interruption"
+    episodes = list(LineReader(tmp_path / "whole" / "small" / "episodes.jsonl"))
+    from_own_starts = [each for each in episodes if each["is_whole"]]
+    assert 0 < len(from_own_starts) == whole["progress"]["num_episodes"] < len(episodes)
 
 
 @pytest.mark.usefixtures("engine_path")

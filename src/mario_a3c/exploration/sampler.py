@@ -123,9 +123,12 @@ class StartSampler:
         self._stages.observe(outcomes)
         is_real = outcomes.position == 0
         self._real_rate.count(outcomes.stage[is_real], outcomes.is_clear[is_real])
-        whole = ~known
-        whole[known] = is_real
-        return episodes[whole]
+        return episodes[self.is_whole(episodes)]
+
+    def is_whole(self, episodes: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Which of them began at the start of their stage; what began at no start of the table did. [E]"""
+        is_along = np.isin(episodes["start"], np.flatnonzero(self.table.position))
+        return ~is_along
 
     def state(self) -> State:
         return {

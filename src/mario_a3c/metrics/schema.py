@@ -190,6 +190,7 @@ EPISODES = (
     Field("end_reason", "text", "", "flag, death, game_over, warp, time_limit, stall or jammed"),
     Field("number", "integer", "", "which episode of its environment this was"),
     Field("start", "integer", "", "which start state it began from"),
+    Field("is_whole", "switch", "", "whether that is its stage's own start: clear rates are of those alone"),
 )
 
 HEARTBEATS = (

@@ -32,6 +32,7 @@ class EndedEpisodes:
     episodes: npt.NDArray[Any]  # EPISODE_DTYPE
     stages: Mapping[int, str]  # of every level in them
     reasons: Mapping[int, str]
+    is_whole: npt.NDArray[np.bool_]
 
 
 class EpisodeLines:
@@ -57,18 +58,19 @@ def episode_lines(ended: EndedEpisodes) -> bytes:
         return b"".join(encode(record) for record in episode_records(ended))
     common = complete("episode", ended.common)
     begin = encode({name: common[name] for name in common if name in _IN_COMMON}).decode().removesuffix("}\n")
-    columns = (episodes[name].tolist() for name in _COLUMNS)
+    columns = (*(episodes[name].tolist() for name in _COLUMNS), ended.is_whole.tolist())
     return "".join(
         f'{begin},"stage":"{ended.stages[level]}","return":{total_reward!r},"length":{num_steps},"frames":{num_frames},'
-        f'"progress":{progress!r},"end_reason":"{ended.reasons[end_reason]}","number":{number},"start":{start}}}\n'
-        for level, total_reward, num_steps, num_frames, progress, end_reason, number, start in zip(
+        f'"progress":{progress!r},"end_reason":"{ended.reasons[end_reason]}","number":{number},"start":{start},'
+        f'"is_whole":{"true" if is_whole else "false"}}}\n'
+        for level, total_reward, num_steps, num_frames, progress, end_reason, number, start, is_whole in zip(
             *columns, strict=True
         )
     ).encode()
 
 
 def episode_records(ended: EndedEpisodes) -> list[Record]:
-    columns = (ended.episodes[name].tolist() for name in _COLUMNS)
+    columns = (*(ended.episodes[name].tolist() for name in _COLUMNS), ended.is_whole.tolist())
     return [
         complete(
             "episode",
@@ -82,9 +84,10 @@ def episode_records(ended: EndedEpisodes) -> list[Record]:
                 "end_reason": ended.reasons[end_reason],
                 "number": number,
                 "start": start,
+                "is_whole": is_whole,
             },
         )
-        for level, total_reward, num_steps, num_frames, progress, end_reason, number, start in zip(
+        for level, total_reward, num_steps, num_frames, progress, end_reason, number, start, is_whole in zip(
             *columns, strict=True
         )
     ]

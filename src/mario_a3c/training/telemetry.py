@@ -5,6 +5,8 @@ import logging
 import time
 from collections.abc import Iterator
 
+import numpy as np
+
 from mario_a3c.config import TrainingConfig
 from mario_a3c.learning.stats import UpdateStats
 from mario_a3c.metrics.lines import LineFile
@@ -210,9 +212,10 @@ class Telemetry:
         if rollout is None or not len(rollout.episodes) or not self._config.episode_log:
             return
         levels = set(rollout.episodes["level"].tolist())
-        ended = EndedEpisodes(
-            self._common(), rollout.episodes, {level: stage_name(level) for level in levels}, END_REASONS
-        )
+        starts = self._trainer.parts.starts
+        is_whole = np.ones(len(rollout.episodes), np.bool_) if starts is None else starts.is_whole(rollout.episodes)
+        stages = {level: stage_name(level) for level in levels}
+        ended = EndedEpisodes(self._common(), rollout.episodes, stages, END_REASONS, is_whole)
         self._writer.hand_over(self._episodes, ended)
 
     def _common(self) -> Record:

@@ -24,7 +24,8 @@ def ended(count: int, seed: int = 0) -> EndedEpisodes:
     episodes["level"], episodes["end_reason"] = random.integers(0, 32, count), random.integers(0, 8, count)
     episodes["start"] = random.integers(-1, 100, count)
     common = {"session": 2, "time": 1794759116.0474923, "update": 2**53, "global_step": 2**53 + 1}
-    return EndedEpisodes(common, episodes, {level: f"{level}-x" for level in range(32)}, dict(enumerate("abcdefgh")))
+    stages, reasons = {level: f"{level}-x" for level in range(32)}, dict(enumerate("abcdefgh"))
+    return EndedEpisodes(common, episodes, stages, reasons, random.random(count) < 0.5)
 
 
 @pytest.mark.parametrize("reward", [1.0, float("nan"), float("inf")])
@@ -35,6 +36,7 @@ def test_episodes_are_written_fast_as_the_slow_way_writes_them(reward: float) ->
     assert episode_lines(some) == b"".join(encode(record) for record in records)
     assert [problem for record in records for problem in problems_of(record)] == []
     assert records[7]["return"] == (1.0 if reward == 1.0 else None)
+    assert [record["is_whole"] for record in records] == some.is_whole.tolist()
 
 
 ON_A_SMALL_DISK = """

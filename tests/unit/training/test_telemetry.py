@@ -72,6 +72,7 @@ def test_every_mode_writes_every_field_of_the_schema(tmp_path: Path, mode: str) 
     assert last["clear_rate_by_stage"].keys() == {"1-1"}
     episodes = list(LineReader(run / "episodes.jsonl"))
     assert len(episodes) == last["episodes_total"] == result.num_episodes
+    assert all(episode["is_whole"] for episode in episodes)
     recent = [episode["return"] for episode in episodes[-50:]]
     assert last["avg_return"] == pytest.approx(sum(recent) / len(recent))
 
