@@ -58,6 +58,7 @@ VARIANTS = _variants(
         "base": "",
         # Where episodes begin, and what they are paid for.
         "own-starts": "--curriculum stages",
+        "focus": "--start-order focus",
         "backward": "--start-order backward",
         "no-curriculum": "--curriculum none",
         "position": "--progress position",
@@ -189,11 +190,10 @@ def last_words(said: str) -> str:
 
 
 class _Ended(NamedTuple):
-    """What is looked at of an episode."""
+    """What is looked at of an episode from its stage's own start."""
 
     update: int
     stage: str
-    start: int
     progress: float
     is_clear: bool
 
@@ -226,24 +226,10 @@ def read_curve(run_dir: Path) -> list[GamePoint]:
     return curve
 
 
-def _whole_episodes(path: Path) -> list[_Ended]:
-    """Those from a stage's own start: of the starts of a stage it has the smallest number. Where an environment was
-    when a run went on has a negative one, and is no start."""
-    episodes = [
-        _Ended(
-            each["update"],
-            each["stage"],
-            each["start"],
-            each["progress"] or 0.0,
-            each["end_reason"] == "flag",
-        )
-        for each in LineReader(path)
-    ]
-    own: dict[str, int] = {}
-    for each in episodes:
-        if each.start >= 0:
-            own[each.stage] = min(each.start, own.get(each.stage, each.start))
-    return [each for each in episodes if each.start == own.get(each.stage)]
+def _whole_episodes(path: Path) -> Iterator[_Ended]:
+    for each in LineReader(path):
+        if each["is_whole"]:
+            yield _Ended(each["update"], each["stage"], each["progress"] or 0.0, each["end_reason"] == "flag")
 
 
 def _written_at(run_dir: Path) -> int | None:

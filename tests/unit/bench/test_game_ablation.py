@@ -43,7 +43,7 @@ with open(run / "metrics.jsonl", "w") as metrics, open(run / "episodes.jsonl", "
     for update in (1, 2):
         common = {"update": update, "global_step": 1000 * update, "time": 50.0 + update}
         learning = {"seconds": update, "entropy": 1.5, "kl": 0.01, "env_steps_per_sec": 1000.0}
-        ended = {"stage": "1-1", "start": 0, "progress": update * (rate + seed / 10), "end_reason": "death"}
+        ended = {"stage": "1-1", "is_whole": True, "progress": update * (rate + seed / 10), "end_reason": "death"}
         print(json.dumps({**common, **learning}), file=metrics)
         print(json.dumps({**common, **ended}), file=episodes)
 sys.exit(int(flags.get("--exit", 75)))
@@ -134,17 +134,16 @@ def test_a_schedule_can_end_with_the_run_once_its_length_is_known(tmp_path: Path
 
 
 def test_only_the_last_episodes_from_a_stages_own_start_count(tmp_path: Path) -> None:
-    """Numbers of starts go on from stage to stage, each stage's own first; 8-4 begins with number 5."""
     rows = [
-        *([1, "1-1", 0, 0.1, "death"] for _ in range(100)),  # all but 30 of them are forgotten
-        *([2, "1-1", 0, 1.0, "flag"] for _ in range(30)),
-        [2, "1-1", 4, 1.0, "flag"],  # along the way
-        [2, "8-4", 5, 0.25, "death"],
-        [2, "8-4", 9, 1.0, "flag"],
-        [2, "8-4", -1, 1.0, "flag"],  # went on where another run was
-        [3, "8-4", 5, 1.0, "flag"],
+        *([1, "1-1", True, 0.1, "death"] for _ in range(100)),  # all but 30 of them are forgotten
+        *([2, "1-1", True, 1.0, "flag"] for _ in range(30)),
+        [2, "1-1", False, 1.0, "flag"],
+        [2, "8-4", True, 0.25, "death"],
+        [2, "8-4", False, 1.0, "flag"],
+        [3, "8-4", True, 1.0, "flag"],
+        [3, "8-3", False, 1.0, "flag"],  # never from its own
     ]
-    names = ("update", "stage", "start", "progress", "end_reason")
+    names = ("update", "stage", "is_whole", "progress", "end_reason")
     lines = [json.dumps(dict(zip(names, row, strict=True))) for row in rows]
     (tmp_path / "episodes.jsonl").write_text("\n".join(lines) + "\n")
     learning = {"entropy": 1.0, "kl": None, "env_steps_per_sec": 10.0}
