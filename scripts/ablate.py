@@ -50,6 +50,7 @@ def parse() -> tuple[argparse.Namespace, argparse.ArgumentParser]:
     game.add_argument("--seconds", type=float, default=60.0, help="length of a run, without set-up")
     game.add_argument("--variants", nargs="+", help="names of variants; --dry-run lists them")
     game.add_argument("--add", nargs="+", default=[], metavar="NAME=FLAGS", help="variants of your own beside them")
+    game.add_argument("--runs", type=Path, help="folder for the runs, by default runs in --out")
     game.add_argument("--title", default="What each part is worth on the game", help="of the table and the plot")
     game.add_argument("--redraw", type=Path, nargs="+", help="measure nothing: numbers of these JSON files")
     game.add_argument("flags", nargs="*", help="for `mario train`, behind --")
@@ -69,11 +70,12 @@ def ablate_game(arguments: argparse.Namespace, parser: argparse.ArgumentParser) 
     if arguments.dry_run:
         print("\n".join(f"{each.name:<16} {' '.join(each.flags)}" for each in variants))
         return 0
-    ablation = GameAblation(base=[*BASE_FLAGS, *arguments.flags], seconds=arguments.seconds, folder=arguments.out)
+    folder = arguments.runs or arguments.out / "runs"
+    ablation = GameAblation(base=[*BASE_FLAGS, *arguments.flags], seconds=arguments.seconds, runs=folder)
     runs = []
     for runs in ablation.run_all(variants, arguments.seeds or [0], lambda line: print(line, flush=True)):
         write_results(runs, stem, arguments.title)  # a run that is cut off loses nothing
-    print(f"\n{make_table(runs, arguments.title)}\nwritten to {stem}.md, .svg and .json; the runs lie beside them")
+    print(f"\n{make_table(runs, arguments.title)}\nwritten to {stem}.md, .svg and .json, the runs to {folder}")
     return 0 if any(not each.failure for each in runs) else 1
 
 

@@ -126,7 +126,7 @@ class GameAblation:
 
     base: Sequence[str]
     seconds: float
-    folder: Path
+    runs: Path  # folder of the runs and their logs
     command: Sequence[str] = COMMAND
 
     def run_all(
@@ -150,17 +150,17 @@ class GameAblation:
         if num_updates is None and UPDATES in variant.flags:
             failure = "how many updates a run makes must be known from a variant before it, like base"
             return GameRun(variant.name, list(self.base), list(variant.flags), seed, failure, 0.0)
-        runs = self.folder / "runs"
-        runs.mkdir(parents=True, exist_ok=True)
+        self.runs.mkdir(parents=True, exist_ok=True)
         name = f"{variant.name}_seed{seed}"
-        own = ["--seed", str(seed), "--run-name", name, "--save-dir", str(runs), "--fresh"]
+        folder = self.runs / name
+        own = ["--seed", str(seed), "--run-name", name, "--save-dir", str(self.runs), "--fresh"]
         limits = ["--max-seconds", str(self.seconds), "--metrics-interval", _METRICS_SECONDS]
         quiet = ["--no-tensorboard", "--no-final-evaluation", "--display", "lines"]
-        began, before = time.monotonic(), _written_at(runs / name)
-        failure = self._train([*self.base, *flags, *own, *limits, *quiet], runs / f"{name}.log")
+        began, before = time.monotonic(), _written_at(folder)
+        failure = self._train([*self.base, *flags, *own, *limits, *quiet], self.runs / f"{name}.log")
         seconds = round(time.monotonic() - began, 1)
         # A command that failed early leaves what an older one had written.
-        curve = read_curve(runs / name) if _written_at(runs / name) != before else []
+        curve = read_curve(folder) if _written_at(folder) != before else []
         if not failure and not curve:
             failure = "it wrote no metrics"
         return GameRun(variant.name, list(self.base), flags, seed, failure, seconds, curve)

@@ -53,7 +53,7 @@ sys.exit(int(flags.get("--exit", 75)))
 def ablation(folder: Path) -> GameAblation:
     program = folder / "fake_train.py"
     program.write_text(FAKE_TRAIN)
-    return GameAblation(base=["--lr", "0.2"], seconds=7, folder=folder, command=(sys.executable, str(program)))
+    return GameAblation(base=["--lr", "0.2"], seconds=7, runs=folder / "runs", command=(sys.executable, str(program)))
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
