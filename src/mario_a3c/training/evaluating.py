@@ -46,7 +46,7 @@ from mario_a3c.video import MISSING, can_write_videos, write_video
 LOG = logging.getLogger("mario.eval")
 
 _PLAIN = Execution("cpu", "float32", "none", "evaluation")
-CONFIRMING_EPISODES = 100
+CONFIRMING_EPISODES = 200
 # From one confirmation to the next, of each environment: with hundreds of them a window is full again in an instant,
 # and a run would spend its time with being asked.
 _EPISODES_BETWEEN = 4

@@ -18,7 +18,15 @@ from mario_a3c.metrics.schema import EVALUATIONS
 from mario_a3c.native.start_states import Stage
 from mario_a3c.training import evaluating
 from mario_a3c.training.child_evaluation import ChildEvaluation
-from mario_a3c.training.evaluating import EvaluateBeside, Evaluator, FilmEpisodes, Moment, Place, best_of
+from mario_a3c.training.evaluating import (
+    CONFIRMING_EPISODES,
+    EvaluateBeside,
+    Evaluator,
+    FilmEpisodes,
+    Moment,
+    Place,
+    best_of,
+)
 from mario_a3c.training.run import run_training
 from mario_a3c.training.stopping import StopReason
 from tests.support.arenas import corridor_arena, tiny_agent_config, write_agent
@@ -76,12 +84,12 @@ def test_a_run_ends_when_fresh_episodes_confirm_what_training_saw(
         result = run_training(config_of(tmp_path, InRunConfig(), planned_updates=400))
     assert result.reason is StopReason.CLEARED
     *_, confirmation, final = evaluated(tmp_path)
-    assert (confirmation["kind"], confirmation["summaries"][0]["num_episodes"]) == ("confirmation", 100)
+    assert (confirmation["kind"], confirmation["summaries"][0]["num_episodes"]) == ("confirmation", CONFIRMING_EPISODES)
     assert confirmation["clear_rate"] >= 0.95
     assert (final["kind"], len(final["summaries"])) == ("final", 4)
     written = json.loads((result.run_dir / "evaluation.json").read_text())
     assert len(written["episodes"]) == 4 * 25
-    assert "100 fresh ones follow" in caplog.text
+    assert f"{CONFIRMING_EPISODES} fresh ones follow" in caplog.text
 
 
 def test_a_run_goes_on_while_fresh_episodes_disagree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +97,7 @@ def test_a_run_goes_on_while_fresh_episodes_disagree(tmp_path: Path, monkeypatch
 
     def play(self: Evaluator, *_: Any, **__: Any) -> list[EpisodeResult]:
         asked.append(self.progress.num_episodes)
-        return [result_of(number=n, is_clear=len(asked) == 3 or n > 10) for n in range(100)]
+        return [result_of(number=n, is_clear=len(asked) == 3 or n > 10) for n in range(CONFIRMING_EPISODES)]
 
     monkeypatch.setattr(Evaluator, "play", play)
     in_run = InRunConfig(final_evaluation=False)
@@ -107,7 +115,7 @@ def test_fresh_episodes_are_asked_before_training_has_reached_the_rate(
 
     def play(self: Evaluator, *_: Any, **__: Any) -> list[EpisodeResult]:
         asked.append(self.progress.clear_rate)
-        return [result_of(number=n) for n in range(100)]
+        return [result_of(number=n) for n in range(CONFIRMING_EPISODES)]
 
     monkeypatch.setattr(Evaluator, "play", play)
     for name, margin in (("near", 0.5), ("there", 0.0)):
@@ -129,8 +137,8 @@ def test_fresh_episodes_stop_as_soon_as_too_many_have_failed(tmp_path: Path, cap
     (summary,) = first["summaries"]
     num_failures = summary["num_episodes"] - summary["num_clears"]
     assert (first["kind"], first["is_complete"], first["clear_rate"]) == ("confirmation", False, None)
-    assert 6 <= num_failures <= summary["num_episodes"] < 100
-    assert f"{num_failures} of 100 failed: the others are not played" in caplog.text
+    assert 11 <= num_failures <= summary["num_episodes"] < CONFIRMING_EPISODES
+    assert f"{num_failures} of {CONFIRMING_EPISODES} failed: the others are not played" in caplog.text
 
 
 def test_what_was_not_asked_for_is_not_done(tmp_path: Path) -> None:
