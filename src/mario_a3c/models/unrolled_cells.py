@@ -26,9 +26,8 @@ class UnrolledGru(Function):
         input_bias: Tensor,
         hidden_bias: Tensor,
     ) -> Tensor:
-        before = hidden.new_empty(
-            len(gates), *hidden.shape
-        )  # what each step begins with, reset where an episode starts
+        # What each step begins with, reset where an episode starts.
+        before = hidden.new_empty(len(gates), *hidden.shape)
         recurrent = torch.empty_like(gates[0])
         outputs, workspaces = [], []
         for t in range(len(gates)):
@@ -130,9 +129,8 @@ def gru_cell(
 def gru_cell_backward(grad_hidden: Tensor, workspace: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients of the inputs' gates, of the recurrent ones, and of the state before by the way past the gates."""
     if grad_hidden.is_cuda:
-        of_gates, of_recurrent, of_before = torch.ops.aten._thnn_fused_gru_cell_backward(grad_hidden, workspace, False)[
-            :3
-        ]
+        fused = torch.ops.aten._thnn_fused_gru_cell_backward
+        of_gates, of_recurrent, of_before, *_ = fused(grad_hidden, workspace, False)
         return of_gates, of_recurrent, of_before
     r, z, n, hidden, recurrent_n = workspace.chunk(5, 1)
     of_n = grad_hidden * (1 - z) * (1 - n * n)
@@ -159,9 +157,8 @@ def lstm_cell_backward(
 ) -> tuple[Tensor, Tensor]:
     """Gradients of the gates and of the cell before."""
     if grad_hidden.is_cuda:
-        of_gates, of_before = torch.ops.aten._thnn_fused_lstm_cell_backward_impl(
-            grad_hidden, grad_cell, before, after, workspace, False
-        )[:2]
+        fused = torch.ops.aten._thnn_fused_lstm_cell_backward_impl
+        of_gates, of_before, *_ = fused(grad_hidden, grad_cell, before, after, workspace, False)
         return of_gates, of_before
     i, f, g, o = workspace.chunk(4, 1)
     shown = after.tanh()
