@@ -67,3 +67,8 @@ class StorageError(MarioError):
     """A file or folder cannot be written or read."""
 
     exit_code = ExitCode.STORAGE
+
+
+def first_line(error: BaseException) -> str:
+    """What it says, for a line of a log: torch's errors go on for pages."""
+    return next(iter(str(error).splitlines()), type(error).__name__)

@@ -22,7 +22,7 @@ from mario_a3c.algorithms.losses import (
 )
 from mario_a3c.algorithms.returns import compute_returns
 from mario_a3c.algorithms.vtrace import Targets
-from mario_a3c.errors import ConfigError, SetupError
+from mario_a3c.errors import ConfigError, SetupError, first_line
 from mario_a3c.experience.rollout import Rollout
 from mario_a3c.experience.sample import ReplaySample
 from mario_a3c.learning.config import LearnerConfig
@@ -33,7 +33,7 @@ from mario_a3c.learning.schedules import Annealing, CosineWithWarmup
 from mario_a3c.learning.stats import STEP_NUMBERS, Tally, UpdateStats
 from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.averaged_weights import AveragedWeights
-from mario_a3c.models.execution import Execution, RecordingError, first_line, is_memory_shortage
+from mario_a3c.models.execution import Execution, RecordingError, is_memory_shortage
 from mario_a3c.random_numbers import permutation
 from mario_a3c.stateful import State, check_fit
 

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from mario_a3c.cache_dir import CacheDir
-from mario_a3c.errors import SetupError
+from mario_a3c.errors import SetupError, first_line
 from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.config import Backbone, ExecutionConfig
 from mario_a3c.models.measured_modes import recall_fastest
@@ -145,10 +145,6 @@ def is_memory_shortage(error: BaseException) -> bool:
     """torch has a type for the GPU's memory and only words for the machine's; cuDNN finds no kernel that fits."""
     words = ("can't allocate memory", "not enough memory", "cannot allocate memory", "unable to find an engine")
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or any(word in str(error).lower() for word in words)
-
-
-def first_line(error: BaseException) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def tensors_of(tree: Any) -> list[Tensor]:

@@ -8,8 +8,8 @@ from dataclasses import replace
 import torch
 
 from mario_a3c.config import TrainingConfig
-from mario_a3c.errors import SetupError
-from mario_a3c.models.execution import first_line, is_memory_shortage
+from mario_a3c.errors import SetupError, first_line
+from mario_a3c.models.execution import is_memory_shortage
 
 LOG = logging.getLogger("mario.train.memory")
 
