@@ -29,7 +29,8 @@ class Actor:
     environments while training, episodes in an evaluation.
 
     On a GPU a decision is one CUDA graph; its results are overwritten by the next decision. `observations` is where it
-    looks: what is written there need not be copied.
+    looks: what is written there need not be copied. Memory and counter change where they lie, so that whoever does more
+    between two steps can record that and the decision together.
     """
 
     def __init__(
@@ -42,54 +43,41 @@ class Actor:
         choice: Choice = "sampled",
     ) -> None:
         """`model` is what acts: the learner's own where both take turns, or a copy made by `execution.acting_copy`."""
-        self.model, self.choice = model, choice
+        self.model, self.execution, self.choice = model, execution, choice
         self.device = torch.device(execution.device)
         self.num_envs = len(streams)
         shape = (self.num_envs, *model.observation_shape)
         self.observations = torch.zeros(shape, dtype=torch.uint8, device=self.device)
         self.weights_version = 0
-        self._execution = execution
         self._seed = seed
         self._keys = make_keys(seed, "act", streams.to(self.device))
         self._noise_keys = make_keys(seed, "noise", streams.to(self.device))
         self._counter = torch.zeros(1, dtype=torch.int64, device=self.device)
         self._num_noises = 0
         self._nothing_scripted = torch.full((self.num_envs,), NOT_SCRIPTED, device=self.device)
-        self._function: Callable[..., Decision] = partial(decide, model, choice=choice)
-        self._is_recorded = False
         self.memory: State = model.initial_state(self.num_envs)
+        self._decide = partial(_decide_and_remember, model, choice, self.memory, self._keys, self._counter)
+        self._function: Callable[..., Decision] = self._decide
+        self._is_recorded = False
 
-    @torch.no_grad()
     def warm_up(self) -> None:
-        """Compiles and records a decision, and decides nothing. What always lies in the same place needs no copying."""
+        """Compiles and records a decision, and decides nothing."""
         if self._is_recorded:
             return
-        example = (
-            self.observations,
-            torch.zeros(self.num_envs, dtype=torch.bool, device=self.device),
-            self.memory,
-            self._keys,
-            self._counter,
-            self._nothing_scripted,
-        )
-        self._function = self._execution.graph(self._function, *example)
+        nobody_starts = torch.zeros(self.num_envs, dtype=torch.bool, device=self.device)
+        before = self.state()
+        self._function = self.execution.graph(self._decide, self.observations, nobody_starts, self._nothing_scripted)
+        self.restore(before)
         self._is_recorded = True
 
-    @torch.no_grad()
     def act(self, observations: Tensor, episode_starts: Tensor, scripted: Tensor | None = None) -> Decision:
-        """uint8 [N, C, H, W], bool [N] -> what to do; remembers. `scripted` as in `decide`."""
+        """uint8 [N, C, H, W], bool [N] -> what to do; remembers. `scripted` as in `acting.policy.decide`."""
         self.warm_up()
-        decision = self._function(
-            observations,
-            episode_starts,
-            self.memory,
-            self._keys,
-            self._counter,
-            self._nothing_scripted if scripted is None else scripted,
-        )
-        self.memory = decision.state
-        self._counter += 1
-        return decision
+        return self._function(observations, episode_starts, self._nothing_scripted if scripted is None else scripted)
+
+    def act_unrecorded(self, observations: Tensor, episode_starts: Tensor) -> Decision:
+        """The same, operation by operation: to be a part of what somebody else records."""
+        return self._decide(observations, episode_starts, self._nothing_scripted)
 
     @torch.no_grad()
     def value_of(self, observations: Tensor, memory: State) -> Tensor:
@@ -114,7 +102,7 @@ class Actor:
             return
         size = self.model.noise_size
         counters = self._num_noises * size + torch.arange(size, device=self.device)
-        self.memory = self.model.with_noise(self.memory, normal(self._noise_keys[:, None], counters))
+        _copy_into(self.memory, self.model.with_noise(self.memory, normal(self._noise_keys[:, None], counters)))
         self._num_noises += 1
 
     def load(self, weights: Weights) -> None:
@@ -134,7 +122,30 @@ class Actor:
     def restore(self, state: SavedState) -> None:
         saved: Mapping[str, Tensor] = state["memory"]
         check_fit("memory of the episodes", saved, self.memory)
-        self.memory = {name: saved[name].to(each.device, each.dtype) for name, each in self.memory.items()}
+        _copy_into(self.memory, saved)
         self._counter.fill_(state["counter"])
         self._num_noises = state["num_noises"]
         self.weights_version = state["weights_version"]
+
+
+@torch.no_grad()
+def _decide_and_remember(
+    model: MarioActorCritic,
+    choice: Choice,
+    memory: State,
+    keys: Tensor,
+    counter: Tensor,
+    observations: Tensor,
+    episode_starts: Tensor,
+    scripted: Tensor,
+) -> Decision:
+    """A function of its own, not a method: a recorded graph holds on to it, and must not keep its actor alive."""
+    decision = decide(model, observations, episode_starts, memory, keys, counter, scripted, choice)
+    _copy_into(memory, decision.state)
+    counter += 1
+    return decision
+
+
+def _copy_into(memory: State, state: Mapping[str, Tensor]) -> None:
+    for name, place in memory.items():
+        place.copy_(state[name])

@@ -75,7 +75,10 @@ class OverlappedCollector:
         self._is_closed = False
         cores = threading.Lock()  # a group is stepped by all cores, while another decides
         self.clocks = [ClockedEnvs(envs, self._raise_if_closed, cores) for envs in groups]
-        self._writers = [SlotWriter(envs, actor, frame_stack) for envs, actor in zip(self.clocks, actors, strict=True)]
+        self._writers = [
+            SlotWriter(envs, actor, frame_stack, config.rollout_steps)
+            for envs, actor in zip(self.clocks, actors, strict=True)
+        ]
         self._device = actors[0].device
         self._buffer = self._make_buffer(config.rollout_steps, frame_stack)
         self._jobs: list[queue.SimpleQueue[Job | None]] = [queue.SimpleQueue() for _ in groups]
@@ -95,7 +98,7 @@ class OverlappedCollector:
 
     def warm_up(self) -> Rollout:
         for writer in self._writers:
-            writer.actor.warm_up()
+            writer.warm_up()
         return self._buffer[0]
 
     def next_rollout(self) -> Rollout:

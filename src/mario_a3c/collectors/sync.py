@@ -26,13 +26,13 @@ class SyncCollector:
     ) -> None:
         """`before_rollout` is called while nobody steps the environments: it may change where episodes begin."""
         self._before_rollout = before_rollout
-        self._writer = SlotWriter(envs, actor, frame_stack)
+        self._writer = SlotWriter(envs, actor, frame_stack, config.rollout_steps)
         height, width = envs.observations.shape[2:]
         shape = RolloutShape(config.rollout_steps, envs.num_envs, frame_stack, height, width)
         self._buffer = RolloutBuffer(1, shape, state=actor.memory, device=actor.device)
 
     def warm_up(self) -> Rollout:
-        self._writer.actor.warm_up()
+        self._writer.warm_up()
         return self._buffer[0]
 
     def next_rollout(self) -> Rollout:

@@ -27,8 +27,8 @@ def stack_frames(frames: Tensor, episode_starts: Tensor, step: int | None = None
 def push_frame(stack: Tensor, frame: Tensor, episode_starts: Tensor) -> None:
     """The observation [N, S, H, W] after one more frame [N, H, W], in place: what `stack_frames` makes, while it
     happens."""
-    newest = frame[:, None]
-    torch.where(episode_starts[:, None, None, None], newest, torch.cat([stack[:, 1:], newest], dim=1), out=stack)
+    words, newest = as_words(stack), as_words(frame)[:, None]
+    torch.where(episode_starts[:, None, None], newest, torch.cat([words[:, 1:], newest], dim=1), out=words)
 
 
 def as_words(frames: Tensor) -> Tensor:

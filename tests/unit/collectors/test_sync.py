@@ -1,5 +1,6 @@
 """Rollouts are what happened: seen by the actor, done by the environments, with every end marked."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,9 +8,13 @@ import pytest
 import torch
 
 from mario_a3c.acting.actor import Actor, Weights
+from mario_a3c.collectors import slot_writer
 from mario_a3c.collectors.config import CollectorConfig
+from mario_a3c.collectors.play import RecordedPlay
 from mario_a3c.collectors.sync import SyncCollector
 from mario_a3c.errors import ConfigError
+from mario_a3c.experience.rollout import TENSORS
+from mario_a3c.models.execution import Execution
 from tests.support.gpu import on_gpu
 from tests.support.small_networks import CPU, make_network
 from tests.support.tasks import Corridor, DelayedReward
@@ -17,10 +22,12 @@ from tests.support.tasks import Corridor, DelayedReward
 NUM_ENVS, NUM_STEPS, FRAME_STACK = 5, 9, 2
 
 
-def make_collector(envs: Any, *, recurrent_type: Any = "gru", seed: int = 0) -> SyncCollector:
+def make_collector(
+    envs: Any, *, recurrent_type: Any = "gru", seed: int = 0, num_steps: int = NUM_STEPS
+) -> SyncCollector:
     model = make_network(envs.num_actions, recurrent_type=recurrent_type, frame_stack=FRAME_STACK)
     actor = Actor(model, CPU, torch.arange(envs.num_envs), seed=seed)
-    return SyncCollector(CollectorConfig(rollout_steps=NUM_STEPS), envs, actor, frame_stack=FRAME_STACK)
+    return SyncCollector(CollectorConfig(rollout_steps=num_steps), envs, actor, frame_stack=FRAME_STACK)
 
 
 def short_corridor(frame_stack: int = 1) -> Corridor:
@@ -122,10 +129,35 @@ def test_environments_that_stack_and_rollouts_of_nothing_are_refused() -> None:
         CollectorConfig(rollout_steps=0)
 
 
+@pytest.mark.parametrize("recurrent_type", ["none", "gru", "transformer"])
+@pytest.mark.parametrize("num_steps", [1, NUM_STEPS])
+def test_play_that_can_be_recorded_is_the_same_play(
+    monkeypatch: pytest.MonkeyPatch, num_steps: int, recurrent_type: Any
+) -> None:
+    """Everything in place, as a GPU's graphs need it: seen here without a GPU, as calls instead of graphs."""
+
+    def warmed_up(_: Execution, function: Callable[..., Any], *example: Any) -> Callable[..., Any]:
+        for _call in range(3):
+            function(*example)
+        return function
+
+    plain = make_collector(short_corridor(), recurrent_type=recurrent_type, num_steps=num_steps)
+    monkeypatch.setattr(slot_writer, "make_play", RecordedPlay)
+    monkeypatch.setattr(Execution, "graph", warmed_up)
+    recorded = make_collector(short_corridor(), recurrent_type=recurrent_type, num_steps=num_steps)
+    recorded.warm_up()  # must leave nothing behind
+    for _ in range(4):
+        expected, got = plain.next_rollout(), recorded.next_rollout()
+        for name in TENSORS:
+            assert torch.equal(getattr(expected, name), getattr(got, name)), name
+        assert all(torch.equal(each, got.state[name]) for name, each in expected.state.items())
+    restored = make_collector(short_corridor(), recurrent_type=recurrent_type, num_steps=num_steps)
+    restored.restore(plain.state())
+    assert torch.equal(plain.next_rollout().log_probs, restored.next_rollout().log_probs)
+
+
 @on_gpu
 def test_a_gpu_collects_what_a_cpu_collects() -> None:
-    from mario_a3c.models.execution import Execution
-
     cuda = Execution("cuda", "float32", "none", "tests")
     collectors = []
     for execution in (CPU, cuda):
