@@ -37,6 +37,9 @@ def main(argv: Sequence[str]) -> int:
     set_verbosity(quiet=config.display.quiet, verbose=config.display.verbose)
     if arguments.config_out is not None:
         write_config(config, arguments.config_out)
+    from mario_a3c.models.wake import wake_device
+
+    wake_device(config.execution.device)
     from mario_a3c.training.run import run_training
 
     return run_training(config).reason.exit_code

@@ -67,7 +67,7 @@ class SlotWriter:
             "envs": self.envs.state(),
             "actor": self.actor.state(),
             "observation": self._play.observation.clone(),
-            "starts": self._play.starts.cpu(),
+            "starts": self._play.starts.clone(),
         }
 
     def restore(self, state: State) -> None:

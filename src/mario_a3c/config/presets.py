@@ -40,6 +40,8 @@ def _for_a_gpu() -> TrainingConfig:
         learner=replace(config.learner, ema_decay=0.8),
         # Fresh episodes take as long as many updates: they are asked when they are likely to say yes.
         evaluation=replace(config.evaluation, confirm_margin=0.05),
+        # The learner waits for the consoles: what compilation gains in such a short run is less than what it takes.
+        execution=replace(config.execution, compile=False),
     )
 
 

@@ -198,14 +198,17 @@ def describe_goal(config: TrainingConfig, rate: float) -> str:
 
 
 def warm_up(training: Training) -> None:
-    """Before the first step: where networks are compiled, that is not a part of learning."""
-    if training.execution.compilation == "none":
+    """Before the first step: where networks are compiled and steps recorded, that is not a part of learning."""
+    execution = training.execution
+    is_compiled = execution.compilation != "none"
+    if not is_compiled and execution.device == "cpu":
         return
-    LOG.info("the network is compiled first, which takes up to a minute")
+    if is_compiled:
+        LOG.info("the network is compiled first, which takes up to a minute")
     started = time.perf_counter()
     with training.trainer.parts.timing.pulse.during("compile"):
         training.trainer.parts.warm_up()
-    LOG.info("compiled in %s", duration(time.perf_counter() - started))
+    LOG.info("%s in %s", "compiled" if is_compiled else "warmed up", duration(time.perf_counter() - started))
 
 
 def stages_of_run(training: Training) -> str:
