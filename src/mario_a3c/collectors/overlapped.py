@@ -30,6 +30,7 @@ from mario_a3c.collectors.slot_writer import SlotWriter
 from mario_a3c.envs.env_batch import EnvBatch
 from mario_a3c.errors import SetupError
 from mario_a3c.experience.rollout import TENSORS, Rollout, RolloutBuffer, RolloutShape
+from mario_a3c.models.execution import URGENT
 from mario_a3c.stateful import State
 
 Episodes = npt.NDArray[Any]
@@ -223,4 +224,4 @@ def _stacks() -> str:
 
 def make_stream(device: torch.device) -> torch.cuda.Stream:
     """A decision is short and consoles wait for it: it goes before the learner's kernels."""
-    return torch.cuda.Stream(device, priority=-1)  # type: ignore[no-untyped-call]
+    return torch.cuda.Stream(device, priority=URGENT)  # type: ignore[no-untyped-call]

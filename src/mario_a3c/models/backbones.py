@@ -13,6 +13,7 @@ from mario_a3c.models.config import ModelConfig
 from mario_a3c.models.initialisation import orthogonal
 
 _LEAST_CHANNELS = 8
+_ROWS = {2: torch.int16, 4: torch.int32, 8: torch.int64}  # of a block, by its size: that many bytes in one number
 
 
 class FirstConvolution(nn.Conv2d):
@@ -21,16 +22,19 @@ class FirstConvolution(nn.Conv2d):
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        if not x.is_cuda:
-            return super().forward(x)
+        if x.shape[1] > self.in_channels:
+            return self.over_blocks(x)
+        return self.over_zeros(x) if x.is_cuda else super().forward(x)
+
+    def block_size(self, height: int, width: int) -> int:
+        """Steps of s pixels are steps of one over blocks of s x s, whose pixels are channels: s, or 1 where they do not
+        fit into the picture."""
         stride = self.stride[0]
-        fits = not any(size % stride for size in (*x.shape[2:], *self.kernel_size))
-        return self.over_blocks(x) if stride > 1 and fits else self.over_zeros(x)
+        return 1 if any(size % stride for size in (height, width, *self.kernel_size)) else stride
 
     def over_blocks(self, x: Tensor) -> Tensor:
-        """Steps of s pixels are steps of one over blocks of s x s, whose pixels are channels."""
-        x, weight = (functional.pixel_unshuffle(each, self.stride[0]) for each in (x, self.weight))
-        return functional.conv2d(x, weight, self.bias)
+        """[B, C * s * s, H / s, W / s], from `as_blocks`."""
+        return functional.conv2d(x, functional.pixel_unshuffle(self.weight, self.stride[0]), self.bias)
 
     def over_zeros(self, x: Tensor) -> Tensor:
         """More channels, without anything in them."""
@@ -86,12 +90,14 @@ class Backbone(nn.Module):
             self.convolutions = nature_convolutions(config, observation_shape[0])
         else:
             raise ConfigError(f"backbone {config.backbone!r} is decided by the device: ModelConfig.for_device")
+        first = next((each for each in self.modules() if isinstance(each, FirstConvolution)), None)
+        self._block_size = 1 if first is None else first.block_size(*observation_shape[1:])
         self.pool = nn.AdaptiveAvgPool2d(1) if config.average_pool else nn.Identity()
         self.fc = orthogonal(nn.Linear(self._num_flat(observation_shape), config.hidden_size), gain=2**0.5)
 
     def forward(self, observations: Tensor) -> Tensor:
         needs_casts = self.fc.weight.dtype != self.precision
-        x = as_input(observations, self.precision)
+        x = as_input(observations, self.precision, self._block_size if observations.is_cuda else 1)
         with torch.autocast(x.device.type, self.precision if needs_casts else None, enabled=needs_casts):
             x = functional.relu(self.pool(self.convolutions(x)))
             x = functional.relu(self.fc(x.flatten(1)))
@@ -106,13 +112,28 @@ class Backbone(nn.Module):
             raise ConfigError(f"pictures of {height}x{width} are too small for this backbone: {error}") from error
 
 
-def as_input(observations: Tensor, precision: torch.dtype) -> Tensor:
-    """uint8 -> 0..1, channels last."""
-    if observations.is_cuda:
-        return observations.to(precision, memory_format=torch.channels_last) * (1.0 / 255.0)
-    # A CPU changes the order of bytes faster than of numbers, and both at once pixel by pixel: half the time.
-    pixels = torch.stack(observations.unbind(1), dim=-1).movedim(-1, 1)
-    return pixels.to(precision).mul_(1.0 / 255.0)
+def as_input(observations: Tensor, precision: torch.dtype, block_size: int = 1) -> Tensor:
+    """uint8 -> 0..1, channels last; blocks of pixels as channels, where they are wanted."""
+    if not observations.is_cuda and block_size == 1:
+        # A CPU changes the order of bytes faster than of numbers, and both at once pixel by pixel: half the time.
+        pixels = torch.stack(observations.unbind(1), dim=-1).movedim(-1, 1)
+        return pixels.to(precision).mul_(1.0 / 255.0)
+    if torch.compiler.is_compiling():  # one kernel does all of it
+        pixels = observations.to(precision, memory_format=torch.channels_last) * (1.0 / 255.0)
+        return functional.pixel_unshuffle(pixels, block_size) if block_size > 1 else pixels
+    pixels = as_blocks(observations, block_size) if block_size > 1 else observations
+    return pixels.to(precision, memory_format=torch.channels_last).mul_(1.0 / 255.0)
+
+
+def as_blocks(pictures: Tensor, size: int) -> Tensor:
+    """uint8 [B, C, H, W] -> [B, C * s * s, H / s, W / s], channels last: `pixel_unshuffle` while pixels are bytes, and
+    for a row of a block at once. Numbers would be moved two or three times."""
+    if size not in _ROWS:
+        return functional.pixel_unshuffle(pictures, size)
+    batch, channels, height, width = pictures.shape
+    rows = pictures.contiguous().view(_ROWS[size]).view(batch, channels, height // size, size, width // size)
+    blocks = rows.permute(0, 2, 4, 1, 3).contiguous()  # [B, H / s, W / s, C, s]
+    return blocks.view(torch.uint8).flatten(3).permute(0, 3, 1, 2)
 
 
 def impala_convolutions(config: ModelConfig, in_channels: int) -> nn.Sequential:

@@ -31,6 +31,7 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 # One per batch size, precision and use of gradients; beyond it torch would go on uncompiled, with a warning only.
 _MAX_COMPILATIONS = 64
 _WARM_UP_CALLS = 3
+URGENT = -1  # of a CUDA stream: before those of priority 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +71,14 @@ class Execution:
         return torch.amp.GradScaler(torch.device(self.device).type, enabled=self.precision == "float16")
 
     def graph(self, function: Callable[..., Any], *example: Any) -> Callable[..., Any]:
-        """`function`, without gradients, as one CUDA graph for tensors of the example's shapes; on a CPU itself."""
+        """`function`, without gradients, as one CUDA graph for tensors of the example's shapes; on a CPU itself.
+
+        That is for acting: it is short and consoles wait for it, so its kernels go before those of a learner.
+        """
         if torch.device(self.device).type != "cuda":
             return function
         with torch.no_grad():
-            return CudaGraph(function, example)
+            return CudaGraph(function, example, priority=URGENT)
 
 
 def wait_for_device(device: torch.device) -> None:
@@ -100,15 +104,17 @@ class CudaGraph:
         *,
         num_warm_up_calls: int = _WARM_UP_CALLS,
         beside: "CudaGraph | None" = None,
+        priority: int = 0,
     ) -> None:
         """`function` is called some times before it is recorded: compilation and choice of kernels happen there.
         RecordingError where it cannot be, as a rule for want of memory.
 
-        `beside` is a graph that is never replayed at the same time: both use the same memory.
+        `beside` is a graph that is never replayed at the same time: both use the same memory. Its kernels have the
+        `priority` of the stream that it is recorded on, whatever stream it is replayed on.
         """
         self._inputs = tensors_of(example)
         self._function = function  # and with it every tensor that the graph reads
-        side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        side = torch.cuda.Stream(priority=priority)  # type: ignore[no-untyped-call]
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             for _ in range(num_warm_up_calls):

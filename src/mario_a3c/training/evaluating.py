@@ -49,7 +49,7 @@ _PLAIN = Execution("cpu", "float32", "none", "evaluation")
 CONFIRMING_EPISODES = 200
 # From one confirmation to the next, of each environment: with hundreds of them a window is full again in an instant,
 # and a run would spend its time with being asked.
-_EPISODES_BETWEEN = 4
+_EPISODES_BETWEEN = 2
 _ROUNDING = 1e-9  # 0.95 * 100 is a little more than 95
 _FINAL_EPISODES = 25
 _FINAL_STAGES = 4

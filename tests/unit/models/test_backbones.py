@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from mario_a3c.errors import ConfigError
-from mario_a3c.models.backbones import Backbone, FirstConvolution, ImpalaBlock, as_input
+from mario_a3c.models.backbones import Backbone, FirstConvolution, ImpalaBlock, as_blocks, as_input
 from mario_a3c.models.config import ModelConfig
 
 SHAPE = (4, 36, 36)
@@ -87,8 +87,22 @@ def test_pictures_too_small_for_the_backbone_are_refused() -> None:
 @pytest.mark.parametrize(("size", "stride", "padding", "channels"), [(8, 4, 0, 4), (3, 1, 1, 4), (4, 2, 0, 1)])
 def test_more_channels_change_nothing(size: int, stride: int, padding: int, channels: int) -> None:
     convolution = FirstConvolution(channels, 6, size, stride, padding).double()
-    pictures = torch.rand(2, channels, 16, 20, dtype=torch.float64)
-    expected = nn.Conv2d.forward(convolution, pictures)
-    torch.testing.assert_close(convolution.over_zeros(pictures), expected)
-    if stride > 1:
-        torch.testing.assert_close(convolution.over_blocks(pictures), expected)
+    pictures = torch.randint(256, (2, channels, 16, 20), dtype=torch.uint8)
+    expected = nn.Conv2d.forward(convolution, as_input(pictures, torch.float64))
+    torch.testing.assert_close(convolution.over_zeros(as_input(pictures, torch.float64)), expected)
+    block_size = convolution.block_size(16, 20)
+    assert block_size == stride
+    torch.testing.assert_close(convolution(as_input(pictures, torch.float64, block_size)), expected)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 8])
+def test_blocks_are_those_of_pixel_unshuffle(size: int) -> None:
+    pictures = torch.randint(256, (3, 4, 24, 48), dtype=torch.uint8)
+    assert torch.equal(as_blocks(pictures, size), nn.functional.pixel_unshuffle(pictures, size))
+    assert torch.equal(as_blocks(pictures[1:, 1:], size), nn.functional.pixel_unshuffle(pictures[1:, 1:], size))
+
+
+def test_blocks_that_do_not_fit_are_none() -> None:
+    assert FirstConvolution(4, 6, 8, 4).block_size(84, 84) == 4
+    assert FirstConvolution(4, 6, 8, 4).block_size(84, 90) == 1
+    assert FirstConvolution(4, 6, 7, 4).block_size(84, 84) == 1
