@@ -98,7 +98,8 @@ def choose_variants(arguments: argparse.Namespace, parser: argparse.ArgumentPars
 
 
 def ablate_task(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    from mario_a3c.bench.ablation import VARIANTS, make_plot, make_table, run_variants
+    from mario_a3c.bench.ablation import VARIANTS, make_table, run_variants
+    from mario_a3c.bench.ablation_plot import make_plot
 
     variants = [each for each in VARIANTS if not arguments.only or any(word in each.name for word in arguments.only)]
     seeds = [0, 1, 2] if arguments.seeds is None else arguments.seeds

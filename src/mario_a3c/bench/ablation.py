@@ -5,10 +5,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
-from xml.sax.saxutils import escape
 
 from mario_a3c.algorithms.config import ReturnConfig
-from mario_a3c.bench.chart import COLOURS
 from mario_a3c.bench.short_training import ShortTraining
 from mario_a3c.experience.config import ReplayConfig
 from mario_a3c.learning.config import LearnerConfig
@@ -114,41 +112,3 @@ def _reached(curve: Curve, mark: float) -> int | None:
 
 def smoothed(returns: Sequence[float]) -> list[float]:
     return [statistics.mean(returns[max(0, update - _WINDOW + 1) : update + 1]) for update in range(len(returns))]
-
-
-def make_plot(curves: Sequence[Curve], title: str, best_return: float) -> str:
-    """An SVG of the mean over seeds of each variant, with the best possible return as a dashed line."""
-    width, height, left, top = 900, 480, 60, 40
-    names = list(dict.fromkeys(curve.variant for curve in curves))
-    means = {name: _mean_curve([curve for curve in curves if curve.variant == name]) for name in names}
-    numbers = [each for mean in means.values() for each in mean if each == each]
-    low, high = min(numbers, default=0.0), max([*numbers, best_return])
-    num_updates = max(len(mean) for mean in means.values())
-
-    def x(update: float) -> float:
-        return left + (width - 320) * update / max(1, num_updates - 1)
-
-    def y(value: float) -> float:
-        return top + (height - 90) * (high - value) / ((high - low) or 1.0)
-
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-size="13">',
-        '<style>text { font-family: sans-serif }</style><rect width="100%" height="100%" fill="white"/>',
-        f'<text x="{left}" y="24" font-size="16">{escape(title)}</text>',
-        f'<path d="M{x(0)} {y(high)}V{y(low)}H{x(num_updates - 1)}" fill="none" stroke="#888"/>',
-        f'<path d="M{x(0)} {y(best_return)}H{x(num_updates - 1)}" stroke="#888" stroke-dasharray="4 4"/>',
-        *(f'<text x="{left - 8}" y="{y(v) + 4}" text-anchor="end">{v:.2f}</text>' for v in (low, best_return)),
-        f'<text x="{x(num_updates - 1)}" y="{y(low) + 20}" text-anchor="end">{num_updates} updates</text>',
-    ]
-    for index, name in enumerate(names):
-        colour = COLOURS[index % len(COLOURS)]
-        points = " ".join(f"{x(at):.1f},{y(value):.1f}" for at, value in enumerate(means[name]) if value == value)
-        row = top + 12 + 22 * index
-        parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        parts.append(f'<path d="M{width - 240} {row - 4}h24" stroke="{colour}" stroke-width="3"/>')
-        parts.append(f'<text x="{width - 208}" y="{row}">{escape(name)}</text>')
-    return "\n".join([*parts, "</svg>"]) + "\n"
-
-
-def _mean_curve(curves: Sequence[Curve]) -> list[float]:
-    return [statistics.mean(values) for values in zip(*(smoothed(curve.returns) for curve in curves), strict=True)]

@@ -1,14 +1,13 @@
 """A curve for each variant: clear rates and progress, over seconds and over steps."""
 
 from collections.abc import Callable, Sequence
-from html import escape
 from math import ceil
 
-from mario_a3c.bench.chart import Line, Panel, Stroke, make_picture
+from mario_a3c.bench.chart import Line, Panel, Stroke, draw_legend, legend_height, make_picture
 from mario_a3c.bench.game_ablation import GamePoint, GameRun, by_variant
 
 _WIDTH, _HEIGHT, _GAP = 480, 330, 10
-_LEGEND_WIDTH, _ROW = 190, 20
+_LEGEND_WIDTH = 190
 _NUM_MARKS = 4
 
 Number = Callable[[GamePoint], float | None]
@@ -34,8 +33,8 @@ def make_plot(runs: Sequence[GameRun], title: str) -> str:
                 for variant, mine in drawn.items()
             }
             parts += _draw(column * (_WIDTH + _GAP), row * _HEIGHT, name, unit, lines, strokes)
-    parts += _legend(2 * _WIDTH + 2 * _GAP, strokes, failed={name for name, mine in drawn.items() if not mine})
-    height = max(2 * _HEIGHT, 60 + _ROW * len(strokes))
+    parts += draw_legend(2 * _WIDTH + 2 * _GAP, strokes, failed={name for name, mine in drawn.items() if not mine})
+    height = max(2 * _HEIGHT, legend_height(len(strokes)))
     return make_picture(2 * (_WIDTH + _GAP) + _LEGEND_WIDTH, height, title, parts)
 
 
@@ -70,12 +69,3 @@ def _round_up(value: float) -> float:
     if value <= 0:
         return 1.0
     return next((step for step in (0.1, 0.2, 0.4, 1.0, 2.0) if value <= step), 4.0 * ceil(value / 4))
-
-
-def _legend(left: float, strokes: dict[str, Stroke], *, failed: set[str]) -> list[str]:
-    parts = []
-    for number, (name, stroke) in enumerate(strokes.items()):
-        y = 52 + _ROW * number
-        parts.append(f'<path d="M{left} {y - 4}h26" {stroke} stroke-width="3"/>')
-        parts.append(f'<text x="{left + 34}" y="{y}">{escape(name)}{" (failed)" if name in failed else ""}</text>')
-    return parts

@@ -5,7 +5,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from mario_a3c.bench.ablation import VARIANTS, Curve, Variant, make_plot, make_settings, make_table, run_variants
+from mario_a3c.bench.ablation import VARIANTS, Curve, Variant, make_settings, make_table, run_variants
+from mario_a3c.bench.ablation_plot import make_plot
 from mario_a3c.bench.replay import measure_sampling
 from mario_a3c.bench.short_training import ShortTraining
 from mario_a3c.experience.config import ReplayConfig
