@@ -311,15 +311,13 @@ def draw_pictures(studio: "Studio", results: "Sequence[EpisodeResult]", out: Pat
 
 
 def film(studio: "Studio", results: "Sequence[EpisodeResult]", out: Path, slug: str) -> dict[str, str]:
-    from mario_a3c.training.evaluating import best_of
-    from mario_a3c.video import write_video
+    from mario_a3c.evaluation.videos import best_of, write_episode_video
 
     names: dict[str, str] = {}
     for stage in dict.fromkeys(each.spec.stage for each in results):
         best = best_of([each for each in results if each.spec.stage == stage])
         names[str(stage)] = f"{slug}_{stage}.mp4"
-        write_video(out / names[str(stage)], studio.film(best, with_overlay=True), frames_per_second=60, scale=2)
-        LOG.info("wrote %s", out / names[str(stage)])
+        LOG.info("wrote %s", write_episode_video(studio, best, out / names[str(stage)]))
     return names
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.envs.config import MarioEnvConfig
-from mario_a3c.evaluation.config import Mode, VideoConfig
+from mario_a3c.evaluation.config import MODES, Mode, VideoConfig
 from mario_a3c.evaluation.drawing import Picture, rounded
 from mario_a3c.evaluation.episodes import EpisodeResult
 from mario_a3c.evaluation.film import GAME_FRAMES_PER_SECOND, film_episode, film_grid, film_with_overlay
@@ -59,6 +59,17 @@ def write_videos(studio: Studio, results: Sequence[EpisodeResult], config: Video
         for result in group[: config.video_episodes]:
             pictures = studio.film(result, with_overlay=config.video == "overlay")
             yield _write(config.video_dir / f"{result.spec.name}{suffix}", pictures, 1, scale=_SCALE)
+
+
+def write_episode_video(studio: Studio, result: EpisodeResult, path: Path) -> Path:
+    return _write(path, studio.film(result, with_overlay=True), 1, scale=_SCALE)
+
+
+def best_of(results: Sequence[EpisodeResult]) -> EpisodeResult:
+    """A clear in the hardest mode that has one; else whoever came furthest."""
+    return max(
+        results, key=lambda each: (each.is_clear, MODES.index(each.spec.mode) if each.is_clear else 0, each.progress)
+    )
 
 
 def _write(path: Path, pictures: Iterator[Picture], step: int, *, scale: int) -> Path:

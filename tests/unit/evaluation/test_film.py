@@ -1,5 +1,6 @@
 """Films show the episode that was played, and say how it ended."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +15,12 @@ from mario_a3c.evaluation.episodes import EpisodeResult, list_episodes
 from mario_a3c.evaluation.film import film_episode, film_grid, film_with_overlay
 from mario_a3c.evaluation.players import NetworkPlayer
 from mario_a3c.evaluation.runner import play_episodes
-from mario_a3c.evaluation.videos import Studio, write_videos
+from mario_a3c.evaluation.videos import Studio, best_of, write_videos
 from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.native.rom import open_rom
 from mario_a3c.native.start_states import Stage, start_states
 from tests.support.arenas import ACTIONS, tiny_agent_config
+from tests.support.episode_results import result_of
 from tests.support.small_networks import make_network
 
 torch = pytest.importorskip("torch")
@@ -131,3 +133,15 @@ def test_letters_can_be_read_and_are_cut_at_the_edge() -> None:
     draw_text(picture, 0, 0, "L", (255, 255, 255))
     assert (picture[..., 0] > 0).astype(int)[:5, :3].tolist() == [[1, 0, 0]] * 4 + [[1, 1, 1]]
     draw_text(picture, 9, 5, "WWW", (255, 255, 255), scale=3)
+
+
+def test_the_video_at_the_end_is_of_a_clear_in_the_hardest_mode() -> None:
+    results = [
+        result_of("greedy"),
+        result_of("sticky", 1),
+        result_of("noop", 2),
+        result_of("sticky", 3, is_clear=False),
+    ]
+    assert best_of(results).spec.number == 1
+    failures = [replace(result_of("sampled", n, is_clear=False), progress=float(n)) for n in (3, 9, 5)]
+    assert best_of(failures).spec.number == 9

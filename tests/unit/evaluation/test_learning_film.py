@@ -9,7 +9,7 @@ import pytest
 from mario_a3c.envs.config import MarioEnvConfig
 from mario_a3c.errors import StorageError
 from mario_a3c.evaluation.learning_film import FRAMES_PER_SECOND, Moment, film_learning, spoken, write_small_gif
-from tests.unit.evaluation.test_summary import result_of
+from tests.support.episode_results import result_of
 from tests.unit.evaluation.test_tour import Screen
 
 

@@ -16,7 +16,7 @@ from mario_a3c.evaluation.published import PUBLISHED
 from mario_a3c.evaluation.report import AgentFile, Contender, Report, as_html, as_summary, plots_of, tables_of
 from mario_a3c.evaluation.report_files import load_report, read_report, write_pages, write_report
 from mario_a3c.native.start_states import Stage
-from tests.unit.evaluation.test_summary import result_of, series
+from tests.support.episode_results import result_of, series
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -3,28 +3,14 @@
 import math
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from mario_a3c.envs.env_batch import EndReason
 from mario_a3c.errors import ConfigError
-from mario_a3c.evaluation.config import MODES, EvaluationConfig, Mode
-from mario_a3c.evaluation.episodes import EpisodeResult, EpisodeSpec, list_episodes
+from mario_a3c.evaluation.config import MODES, EvaluationConfig
+from mario_a3c.evaluation.episodes import list_episodes
 from mario_a3c.evaluation.summary import cleared_stages, summarize, wilson_interval
 from mario_a3c.native.start_states import Stage
-
-
-def result_of(mode: Mode = "sampled", number: int = 0, *, is_clear: bool = True, steps: int = 10) -> EpisodeResult:
-    end = EndReason.FLAG if is_clear else EndReason.DEATH
-    nothing = np.zeros(steps, np.uint8)
-    return EpisodeResult(
-        EpisodeSpec(Stage(1, 1), mode, number), 0, 2.0, 100.0, steps, 4 * steps, end, 300, 0, 0, 1, 50, 60,
-        nothing, nothing.astype(np.uint16),
-    )  # fmt: skip
-
-
-def series(mode: Mode, num_clears: int, num_episodes: int) -> list[EpisodeResult]:
-    return [result_of(mode, n, is_clear=n < num_clears) for n in range(num_episodes)]
+from tests.support.episode_results import result_of, series
 
 
 def test_without_any_clear_the_interval_ends_where_the_rule_says() -> None:

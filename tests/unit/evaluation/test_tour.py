@@ -8,7 +8,7 @@ import pytest
 
 from mario_a3c.envs.config import MarioEnvConfig
 from mario_a3c.evaluation.tour import FRAMES_PER_SECOND, Plan, Scene, film_tour, plan_tour
-from tests.unit.evaluation.test_summary import result_of
+from tests.support.episode_results import result_of
 
 
 class Screen:

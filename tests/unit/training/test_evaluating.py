@@ -2,7 +2,6 @@
 
 import json
 import logging
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,22 +16,13 @@ from mario_a3c.evaluation.episodes import EpisodeResult
 from mario_a3c.metrics.schema import EVALUATIONS
 from mario_a3c.native.start_states import Stage
 from mario_a3c.training import evaluating
-from mario_a3c.training.child_evaluation import ChildEvaluation
-from mario_a3c.training.evaluating import (
-    CONFIRMING_EPISODES,
-    EvaluateBeside,
-    Evaluator,
-    FilmEpisodes,
-    Moment,
-    Place,
-    best_of,
-)
+from mario_a3c.training.evaluating import CONFIRMING_EPISODES
+from mario_a3c.training.evaluator import Evaluator, Moment, Place
 from mario_a3c.training.run import run_training
 from mario_a3c.training.stopping import StopReason
-from tests.support.arenas import corridor_arena, tiny_agent_config, write_agent
+from tests.support.arenas import corridor_arena
+from tests.support.episode_results import result_of
 from tests.support.runs import NUM_ENVS, corridor_config, digest_of, play_the_corridor
-from tests.support.tiny_game import write_tiny_game
-from tests.unit.evaluation.test_summary import result_of
 
 
 @pytest.fixture(autouse=True)
@@ -149,112 +139,3 @@ def test_what_was_not_asked_for_is_not_done(tmp_path: Path) -> None:
     for wrong in ({"eval_interval": -1}, {"eval_episodes": 0}, {"video_interval": -5}):
         with pytest.raises(ConfigError, match="--"):
             InRunConfig(**wrong)  # type: ignore[arg-type]
-
-
-def test_the_video_at_the_end_is_of_a_clear_in_the_hardest_mode() -> None:
-    results = [
-        result_of("greedy"),
-        result_of("sticky", 1),
-        result_of("noop", 2),
-        result_of("sticky", 3, is_clear=False),
-    ]
-    assert best_of(results).spec.number == 1
-    failures = [replace(result_of("sampled", n, is_clear=False), progress=float(n)) for n in (3, 9, 5)]
-    assert best_of(failures).spec.number == 9
-
-
-def test_videos_wait_until_they_are_worth_two_percent(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = 0.0
-    filmed: list[float] = []
-
-    class Recorder:
-        class progress:  # noqa: N801
-            num_updates = 0
-
-        class place:  # noqa: N801
-            stages = (Stage(1, 1),)
-
-        def play(self, *_: Any, **__: Any) -> list[EpisodeResult]:
-            nonlocal clock
-            clock += 3.0
-            return [result_of()]
-
-        def film(self, *_: Any) -> None:
-            filmed.append(clock)
-
-    monkeypatch.setattr(time, "process_time", lambda: clock)
-    recorder: Any = Recorder()
-    task = FilmEpisodes(recorder, interval=5)
-    for update in range(1, 2001):
-        recorder.progress.num_updates = update
-        clock += 1.0
-        task.run_if_due()
-    assert 10 <= len(filmed) <= 14
-    assert 3.0 * len(filmed) <= 0.02 * clock
-
-
-def agent_place(folder: Path) -> dict[str, Any]:
-    checkpoint = load_checkpoint(write_agent(folder / "agent.pt", tiny_agent_config()))
-    return {
-        "folder": folder, "update": 7, "learner_state": checkpoint.state["learner"], "metadata": checkpoint.metadata,
-        "rom": write_tiny_game(folder), "cache_dir": folder / "cache", "num_episodes": 4, "seed": 1,
-    }  # fmt: skip
-
-
-@pytest.mark.slow
-def test_an_evaluation_in_a_process_of_its_own(tmp_path: Path) -> None:
-    child = ChildEvaluation.start(**agent_place(tmp_path))
-    child.wait()
-    (summary,) = child.result()
-    assert (summary["stage"], summary["mode"], summary["num_episodes"]) == ("1-1", "sampled", 4)
-    left = {path.name for path in tmp_path.iterdir() if path.name.startswith("evaluating")}
-    assert left == {"evaluating.log"}
-
-
-def test_an_evaluation_that_fails_is_told_and_ends_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    child = ChildEvaluation.start(**{**agent_place(tmp_path), "num_episodes": 0})
-    child.wait()
-    with caplog.at_level(logging.WARNING, "mario.eval"):
-        assert child.result() == []
-    assert "evaluation of update 7 failed" in caplog.text
-    assert "--episodes" in (tmp_path / "evaluating.log").read_text()
-
-
-def test_beside_training_one_evaluation_runs_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    started: list[int] = []
-    processes: list[Any] = []
-
-    class FakeProcess:
-        returncode: int | None = None
-
-        def poll(self) -> int | None:
-            return self.returncode
-
-        def wait(self, timeout: float | None = None) -> int:
-            self.returncode = 0
-            return 0
-
-    def start(folder: Path, update: int, *_: Any, **__: Any) -> ChildEvaluation:
-        started.append(update)
-        processes.append(FakeProcess())
-        return ChildEvaluation(update, folder, processes[-1])
-
-    noted: list[Moment] = []
-    monkeypatch.setattr(ChildEvaluation, "start", start)
-    monkeypatch.setattr(ChildEvaluation, "result", lambda self: [{"stage": "1-1"}])
-    monkeypatch.setattr(evaluating, "keep", lambda evaluator, summaries, state, moment: noted.append(moment))
-    evaluator: Any = type("E", (), {})()
-    evaluator.moment = Moment(0, 0, 0.0)
-    evaluator.folder, evaluator.metadata, evaluator.seed = tmp_path, {}, 0
-    evaluator.place, evaluator.config = Place(corridor_arena, [Stage(1, 1)]), corridor_config(tmp_path)
-    evaluator.learner_state = dict
-    task = EvaluateBeside(evaluator, interval=10)
-    for update in range(1, 41):
-        evaluator.moment = Moment(update, 100 * update, 0.5 * update)
-        if update == 25:
-            processes[0].returncode = 0
-        task.run_if_due()
-    assert started == [10, 30]  # 20 was left out
-    assert noted == [(10, 1000, 5.0)]  # of the weights, not of when the result came
-    task.close()
-    assert noted == [(10, 1000, 5.0), (30, 3000, 15.0)]

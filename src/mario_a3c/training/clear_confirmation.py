@@ -1,0 +1,68 @@
+"""Whether a run may end: the training episodes have come near the clear rate; do fresh ones reach it?
+
+Fresh ones are played with the averaged weights, which are steadier than what trains: see `choose_weights`.
+"""
+
+import logging
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from mario_a3c.evaluation.episodes import EpisodeResult
+from mario_a3c.evaluation.summary import summarize
+from mario_a3c.training.evaluator import Evaluator
+
+LOG = logging.getLogger("mario.eval")
+
+_ROUNDING = 1e-9  # 0.95 * 100 is a little more than 95
+
+
+class ClearRule(NamedTuple):
+    """The share of so many episodes that must be clears."""
+
+    rate: float
+    num_episodes: int
+
+    @property
+    def max_failures(self) -> int:
+        return self.num_episodes - math.ceil(self.rate * self.num_episodes - _ROUNDING)
+
+    def is_met_by(self, results: Sequence[EpisodeResult]) -> bool:
+        """Only all of them say so: failures end sooner than clears, and the first to end are no fair sample."""
+        return len(results) == self.num_episodes and num_failures(results) <= self.max_failures
+
+    def is_lost_with(self, results: Sequence[EpisodeResult]) -> bool:
+        return num_failures(results) > self.max_failures
+
+
+def num_failures(results: Sequence[EpisodeResult]) -> int:
+    return sum(not each.is_clear for each in results)
+
+
+class ClearConfirmation:
+    """Asked between updates; plays about `num_episodes` fresh episodes, equally many of each stage."""
+
+    def __init__(self, evaluator: Evaluator, rate: float, num_episodes: int, *, episodes_between: int) -> None:
+        self._evaluator, self._episodes_between = evaluator, episodes_between
+        self._num_each = -(-num_episodes // len(evaluator.place.stages))
+        self._rule = ClearRule(rate, self._num_each * len(evaluator.place.stages))
+        self._next = 0  # in episodes of the run
+
+    def confirms(self) -> bool:
+        """Never twice within `episodes_between` training episodes."""
+        evaluator, progress = self._evaluator, self._evaluator.progress
+        if progress.num_episodes < self._next:
+            return False
+        weights = evaluator.weights()
+        LOG.info(
+            "clear rate %.0f%% of the last %d training episodes after %.1f s; %d fresh ones follow, %s weights",
+            100 * progress.clear_rate, progress.window_size, progress.seconds, self._rule.num_episodes, weights.kind,
+        )  # fmt: skip
+        results = evaluator.play(("sampled",), self._num_each, weights=weights, max_failures=self._rule.max_failures)
+        is_complete = len(results) == self._rule.num_episodes
+        if self._rule.is_lost_with(results) and not is_complete:
+            LOG.info("%d of %d failed: the others are not played", num_failures(results), self._rule.num_episodes)
+        summaries = [each.as_dict() for each in summarize(results)]
+        evaluator.note(summaries, evaluator.moment, "confirmation", is_complete=is_complete)
+        self._next = progress.num_episodes + self._episodes_between
+        return self._rule.is_met_by(results)

@@ -1,0 +1,105 @@
+"""Whether fresh episodes end a run: how many must be clears, how often they are played, with what weights."""
+
+import logging
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from mario_a3c.evaluation.episodes import EpisodeResult
+from mario_a3c.native.start_states import Stage
+from mario_a3c.training.clear_confirmation import ClearConfirmation, ClearRule
+from mario_a3c.training.evaluator import Moment, Weights
+from tests.support.episode_results import series
+
+
+@pytest.mark.parametrize(
+    ("rate", "num_episodes", "max_failures"),
+    [(0.95, 100, 5), (0.95, 200, 10), (0.95, 204, 10), (1.0, 7, 0), (0.5, 3, 1), (0.9, 1, 0)],
+)
+def test_a_rule_allows_as_many_failures_as_the_rate_leaves(rate: float, num_episodes: int, max_failures: int) -> None:
+    rule = ClearRule(rate, num_episodes)
+    assert rule.max_failures == max_failures
+    enough, too_few = (
+        series("sampled", num_episodes - failures, num_episodes) for failures in (max_failures, max_failures + 1)
+    )
+    assert rule.is_met_by(enough)
+    assert not rule.is_lost_with(enough)
+    assert not rule.is_met_by(too_few)
+    assert rule.is_lost_with(too_few)
+
+
+def test_clears_that_are_not_all_meet_no_rule() -> None:
+    some = series("sampled", 99, 99)
+    assert not ClearRule(0.95, 100).is_met_by(some)
+    assert not ClearRule(0.95, 100).is_lost_with(some)
+
+
+class FakeEvaluator:
+    """Plays what it was told, and remembers what it was asked for."""
+
+    def __init__(self, *answers: Sequence[EpisodeResult], num_stages: int = 1) -> None:
+        self.place = SimpleNamespace(stages=[Stage(1, number + 1) for number in range(num_stages)])
+        self.progress = SimpleNamespace(num_episodes=0, clear_rate=0.9, window_size=50, seconds=12.0)
+        self.moment = Moment(3, 99, 12.0)
+        self.played: list[dict[str, Any]] = []
+        self.noted: list[tuple[Any, ...]] = []
+        self.num_copies = 0
+        self._answers = list(answers)
+
+    def weights(self) -> Weights:
+        self.num_copies += 1
+        return Weights({}, "averaged")
+
+    def play(self, modes: Sequence[str], num_episodes: int, **options: Any) -> Sequence[EpisodeResult]:
+        self.played.append({"modes": modes, "num_episodes": num_episodes, **options})
+        return self._answers.pop(0)
+
+    def note(self, summaries: Sequence[Any], moment: Moment, kind: str, *, is_complete: bool) -> None:
+        self.noted.append((sum(each["num_episodes"] for each in summaries), moment, kind, is_complete))
+
+
+def confirmation_of(evaluator: FakeEvaluator, num_episodes: int = 100, between: int = 40) -> ClearConfirmation:
+    stand_in: Any = evaluator
+    return ClearConfirmation(stand_in, 0.95, num_episodes, episodes_between=between)
+
+
+def test_fresh_episodes_end_a_run_and_are_written_down(caplog: pytest.LogCaptureFixture) -> None:
+    evaluator = FakeEvaluator(series("sampled", 95, 100))
+    with caplog.at_level(logging.INFO, "mario.eval"):
+        assert confirmation_of(evaluator).confirms()
+    assert evaluator.noted == [(100, evaluator.moment, "confirmation", True)]
+    assert "clear rate 90% of the last 50 training episodes after 12.0 s; 100 fresh ones follow, averaged weights" in (
+        caplog.text
+    )
+
+
+def test_the_weights_that_are_named_are_the_ones_that_play() -> None:
+    evaluator = FakeEvaluator(series("sampled", 100, 100))
+    confirmation_of(evaluator).confirms()
+    assert evaluator.num_copies == 1
+    assert evaluator.played[0]["weights"] == Weights({}, "averaged")
+
+
+def test_it_is_not_asked_again_before_so_many_training_episodes() -> None:
+    evaluator = FakeEvaluator(series("sampled", 90, 100), series("sampled", 98, 100))
+    confirmation = confirmation_of(evaluator, between=40)
+    for num_episodes, is_confirmed, num_played in ((100, False, 1), (139, False, 1), (140, True, 2)):
+        evaluator.progress.num_episodes = num_episodes
+        assert confirmation.confirms() is is_confirmed
+        assert len(evaluator.played) == num_played
+
+
+def test_what_is_lost_early_is_told_and_noted_as_a_part(caplog: pytest.LogCaptureFixture) -> None:
+    evaluator = FakeEvaluator(series("sampled", 3, 9))
+    with caplog.at_level(logging.INFO, "mario.eval"):
+        assert not confirmation_of(evaluator).confirms()
+    assert evaluator.noted == [(9, evaluator.moment, "confirmation", False)]
+    assert "6 of 100 failed: the others are not played" in caplog.text
+
+
+def test_every_stage_is_played_equally_often() -> None:
+    evaluator = FakeEvaluator(series("sampled", 100, 102), num_stages=3)
+    assert confirmation_of(evaluator).confirms()
+    assert (evaluator.played[0]["num_episodes"], evaluator.played[0]["max_failures"]) == (34, 5)
