@@ -14,7 +14,7 @@ from mario_a3c.training.evaluator import Evaluator
 
 LOG = logging.getLogger("mario.eval")
 
-_ROUNDING = 1e-9  # 0.95 * 100 is a little more than 95
+_ROUNDING = 1e-9  # 0.55 * 100 is a little more than 55
 
 
 class ClearRule(NamedTuple):

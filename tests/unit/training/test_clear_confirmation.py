@@ -16,7 +16,7 @@ from tests.support.episode_results import series
 
 @pytest.mark.parametrize(
     ("rate", "num_episodes", "max_failures"),
-    [(0.95, 100, 5), (0.95, 200, 10), (0.95, 204, 10), (1.0, 7, 0), (0.5, 3, 1), (0.9, 1, 0)],
+    [(0.95, 100, 5), (0.55, 100, 45), (0.95, 200, 10), (0.95, 204, 10), (1.0, 7, 0), (0.5, 3, 1), (0.9, 1, 0)],
 )
 def test_a_rule_allows_as_many_failures_as_the_rate_leaves(rate: float, num_episodes: int, max_failures: int) -> None:
     rule = ClearRule(rate, num_episodes)
