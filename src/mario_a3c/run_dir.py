@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,18 +19,21 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 @dataclass(frozen=True, slots=True)
 class RunDir:
     path: Path
+    is_new: bool = field(default=False, compare=False)
+    """Whether the folder was made here, and was not there before."""
 
     @classmethod
     def open(cls, save_dir: Path, run_name: str) -> "RunDir":
         """Makes `save_dir/run_name`. The name is one plain folder name: it never leads out of `save_dir`."""
         path = save_dir / check_run_name(run_name)
         try:
+            is_new = not path.is_dir()
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StorageError(
                 f"cannot make the run's folder {path}: {error.strerror or error}; choose another with --save-dir"
             ) from error
-        return cls(path)
+        return cls(path, is_new)
 
     @property
     def record(self) -> Path:
@@ -55,9 +58,11 @@ class RunDir:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Holds the folder for this process and those it forks; the system frees it when the last of them ends."""
-        lock = self.path / "run.lock"
-        with open(lock, "a+") as file:
+        """Holds the folder for this process and those it forks; the system frees it when the last of them ends.
+
+        A new folder in which nothing was written meanwhile goes again: it would look like a run that never began.
+        """
+        with open(self._lock, "a+") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -70,7 +75,21 @@ class RunDir:
             file.truncate(0)
             file.write(str(os.getpid()))
             file.flush()
-            yield
+            try:
+                yield
+            finally:
+                if self.is_new:
+                    self._remove_if_unused()
+
+    @property
+    def _lock(self) -> Path:
+        return self.path / "run.lock"
+
+    def _remove_if_unused(self) -> None:
+        with contextlib.suppress(OSError):  # what cannot be removed does no harm
+            if os.listdir(self.path) == [self._lock.name]:
+                self._lock.unlink()
+                self.path.rmdir()
 
 
 def check_run_name(name: str) -> str:

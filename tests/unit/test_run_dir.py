@@ -54,3 +54,22 @@ def test_a_second_process_is_told_who_holds_the_run_and_a_dead_one_holds_nothing
     holder.stdin.close()
     with run.locked():
         assert (run.path / "run.lock").read_text() == str(os.getpid())
+
+
+def test_a_new_folder_in_which_nothing_was_written_goes_again(tmp_path: Path) -> None:
+    run = RunDir.open(tmp_path, "run")
+    with pytest.raises(KeyboardInterrupt), run.locked():
+        assert run.path.exists()
+        raise KeyboardInterrupt
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_that_was_there_or_holds_something_stays(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    for name in ("old", "used"):
+        run = RunDir.open(tmp_path, name)
+        with pytest.raises(KeyboardInterrupt), run.locked():
+            if name == "used":
+                run.record.write_text("{}")
+            raise KeyboardInterrupt
+    assert sorted(os.listdir(tmp_path)) == ["old", "used"]
