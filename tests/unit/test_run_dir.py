@@ -58,7 +58,7 @@ def test_a_second_process_is_told_who_holds_the_run_and_a_dead_one_holds_nothing
 
 def test_a_new_folder_in_which_nothing_was_written_goes_again(tmp_path: Path) -> None:
     run = RunDir.open(tmp_path, "run")
-    with pytest.raises(KeyboardInterrupt), run.locked():
+    with pytest.raises(KeyboardInterrupt), run.locked():  # noqa: PT012 -- what a run does
         assert run.path.exists()
         raise KeyboardInterrupt
     assert os.listdir(tmp_path) == []
@@ -68,7 +68,7 @@ def test_a_folder_that_was_there_or_holds_something_stays(tmp_path: Path) -> Non
     (tmp_path / "old").mkdir()
     for name in ("old", "used"):
         run = RunDir.open(tmp_path, name)
-        with pytest.raises(KeyboardInterrupt), run.locked():
+        with pytest.raises(KeyboardInterrupt), run.locked():  # noqa: PT012 -- what a run does
             if name == "used":
                 run.record.write_text("{}")
             raise KeyboardInterrupt

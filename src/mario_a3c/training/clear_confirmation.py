@@ -14,18 +14,30 @@ from mario_a3c.training.evaluator import Evaluator
 
 LOG = logging.getLogger("mario.eval")
 
-_ROUNDING = 1e-9  # 0.55 * 100 is a little more than 55
+_CHANCE = 0.05  # that an agent which just clears at the rate, or less often, passes
 
 
 class ClearRule(NamedTuple):
-    """The share of so many episodes that must be clears."""
+    """So many episodes, of which few enough fail: an agent of that rate would not have been so good by chance. It is
+    asked again and again, and would pass in a lucky moment if the rate itself were enough."""
 
     rate: float
     num_episodes: int
 
     @property
     def max_failures(self) -> int:
-        return self.num_episodes - math.ceil(self.rate * self.num_episodes - _ROUNDING)
+        """None at all where so few episodes cannot tell."""
+        chance = 0.0
+        for failures in range(self.num_episodes + 1):
+            ways = math.comb(self.num_episodes, failures)
+            chance += ways * (1.0 - self.rate) ** failures * self.rate ** (self.num_episodes - failures)
+            if chance > _CHANCE:
+                return max(0, failures - 1)
+        return self.num_episodes
+
+    @property
+    def num_clears(self) -> int:
+        return self.num_episodes - self.max_failures
 
     def is_met_by(self, results: Sequence[EpisodeResult]) -> bool:
         """Only all of them say so: failures end sooner than clears, and the first to end are no fair sample."""

@@ -25,7 +25,7 @@ from mario_a3c.training.final_evaluation import evaluate_finally
 from mario_a3c.training.stopping import StopReason
 from mario_a3c.training.trainer import Task
 
-CONFIRMING_EPISODES = 200
+CONFIRMING_EPISODES = 400
 # From one confirmation to the next, of each environment: with hundreds of them a window is full again in an instant,
 # and a run would spend its time with being asked. Asking costs a GPU half a second, waiting too long costs more.
 _EPISODES_BETWEEN = 2

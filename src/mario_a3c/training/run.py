@@ -20,6 +20,7 @@ from mario_a3c.errors import StorageError
 from mario_a3c.metrics.progress_unit import ProgressUnit
 from mario_a3c.run_dir import RunDir
 from mario_a3c.training.build import Training, build_training
+from mario_a3c.training.clear_confirmation import ClearRule
 from mario_a3c.training.evaluating import CONFIRMING_EPISODES, open_evaluation
 from mario_a3c.training.fitting import fit_memory, is_wanted
 from mario_a3c.training.global_random import seed_global_generators
@@ -193,8 +194,9 @@ def describe_goal(config: TrainingConfig, rate: float) -> str:
     if not config.evaluation.confirm_clear:
         return f"{rate:.0%} {of_training} episodes reach the flag"
     asked_from = max(0.0, rate - config.evaluation.confirm_margin)
-    fresh = f"{rate:.0%} of {CONFIRMING_EPISODES} fresh episodes"
-    return f"{fresh} reach the flag, played from {asked_from:.0%} {of_training} on"
+    rule = ClearRule(rate, CONFIRMING_EPISODES)
+    fresh = f"{rule.num_clears} of {rule.num_episodes} fresh episodes"
+    return f"{fresh} reach the flag, which says {rate:.0%}; played from {asked_from:.0%} {of_training} on"
 
 
 def warm_up(training: Training) -> None:

@@ -87,7 +87,7 @@ def test_a_run_goes_on_while_fresh_episodes_disagree(tmp_path: Path, monkeypatch
 
     def play(self: Evaluator, *_: Any, **__: Any) -> list[EpisodeResult]:
         asked.append(self.progress.num_episodes)
-        return [result_of(number=n, is_clear=len(asked) == 3 or n > 10) for n in range(CONFIRMING_EPISODES)]
+        return [result_of(number=n, is_clear=len(asked) == 3 or n > 12) for n in range(CONFIRMING_EPISODES)]
 
     monkeypatch.setattr(Evaluator, "play", play)
     in_run = InRunConfig(final_evaluation=False)
@@ -127,7 +127,7 @@ def test_fresh_episodes_stop_as_soon_as_too_many_have_failed(tmp_path: Path, cap
     (summary,) = first["summaries"]
     num_failures = summary["num_episodes"] - summary["num_clears"]
     assert (first["kind"], first["is_complete"], first["clear_rate"]) == ("confirmation", False, None)
-    assert 11 <= num_failures <= summary["num_episodes"] < CONFIRMING_EPISODES
+    assert 13 <= num_failures <= summary["num_episodes"] < CONFIRMING_EPISODES
     assert f"{num_failures} of {CONFIRMING_EPISODES} failed: the others are not played" in caplog.text
 
 
