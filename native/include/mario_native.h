@@ -226,6 +226,10 @@ MARIO_API int32_t mario_batch_load(mario_batch* batch, uint32_t console, const u
 MARIO_API uint8_t* mario_batch_ram(mario_batch* batch, uint32_t console);
 MARIO_API uint32_t mario_batch_num_threads(const mario_batch* batch); /* as really used */
 
+/* From the next step on a batch is stepped by the threads of `other`, and its own end. Both may be stepped at the same time, by two
+ * threads: consoles of one run while the last ones of the other are still running. The threads live as long as one of the batches. */
+MARIO_API int32_t mario_batch_share_threads(mario_batch* batch, const mario_batch* other);
+
 /* Environments: episodes on the consoles of a batch, one environment per console. A step holds an action for the batch's frame_skip
  * frames, and an episode that ends is followed by the next in the same step, where the rules say so. What is drawn at random depends on the environment's
  * seed, the number of its episode and the step in it, and on nothing else.

@@ -92,4 +92,8 @@ uint8_t* mario_batch_ram(mario_batch* batch, uint32_t console) {
 
 uint32_t mario_batch_num_threads(const mario_batch* batch) { return batch->batch.num_threads(); }
 
+int32_t mario_batch_share_threads(mario_batch* batch, const mario_batch* other) {
+    return mario::guarded([&] { batch->batch.share_threads(other->batch); });
+}
+
 }  // extern "C"

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdint>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include "cartridges.h"
@@ -169,6 +170,47 @@ TEST(a_pool_does_every_index_once_however_often_it_is_asked) {
         for (unsigned round = 0; round < 2000; ++round) expected += round % 51;
         CHECK(total == expected);
     }
+}
+
+TEST(callers_share_a_pool_and_each_gets_all_of_its_own) {
+    constexpr unsigned num_callers = 3, num_rounds = 500, count = 37;
+    for (const unsigned num_threads : {1u, 2u, 5u}) {
+        ThreadPool pool(num_threads);
+        std::vector<std::vector<std::atomic<unsigned>>> done(num_callers);
+        for (auto& each : done) each = std::vector<std::atomic<unsigned>>(count);
+        std::atomic<unsigned> num_wrong = 0;
+        std::vector<std::thread> callers;
+        for (auto& mine : done) {
+            callers.emplace_back([&pool, &mine, &num_wrong] {
+                for (unsigned round = 1; round <= num_rounds; ++round) {
+                    pool.run([](void* context, unsigned, unsigned index) noexcept {
+                        ++(*static_cast<std::vector<std::atomic<unsigned>>*>(context))[index];
+                    }, &mine, count);
+                    for (const auto& times : mine) num_wrong += times != round;  // all done, and none twice
+                }
+            });
+        }
+        for (auto& caller : callers) caller.join();
+        CHECK(num_wrong == 0u);
+    }
+}
+
+TEST(batches_that_share_threads_step_as_they_do_alone) {
+    const auto board = busy_program().board();
+    Batch alone(board, config_for(5, 1)), owner(board, config_for(4, 3)), guest(board, config_for(5, 2));
+    guest.share_threads(owner);
+    CHECK(guest.num_threads() == 3);
+    Outputs of_alone(alone), of_owner(owner), of_guest(guest);
+    for (unsigned number = 0; number < 6; ++number) {
+        step(alone, number, of_alone);
+        std::thread other([&] { step(owner, number, of_owner); });
+        step(guest, number, of_guest);
+        other.join();
+    }
+    for (unsigned console = 0; console < 5; ++console) {
+        CHECK(saved(alone.console(console), board) == saved(guest.console(console), board));
+    }
+    CHECK(of_alone.observations == of_guest.observations);
 }
 
 }  // namespace

@@ -38,9 +38,14 @@ struct Batch::Step {
 Batch::Batch(const nes::Board& board, BatchConfig config)
     : config_(checked(std::move(config))), board_(board), camera_(config_.view), consoles_(config_.num_consoles),
       snapshots_(config_.num_snapshots), is_snapshot_set_(config_.num_snapshots),
-      pool_(config_.num_threads) {
+      pool_(std::make_shared<ThreadPool>(config_.num_threads)) {
     for (auto& console : consoles_) console.power_on(board_, config_.ram_fill);
-    if (config_.takes_maximum) exposures_.resize(camera_.exposure_bytes() * pool_.num_threads());
+    if (config_.takes_maximum) exposures_.resize(camera_.exposure_bytes() * num_threads());
+}
+
+void Batch::share_threads(const Batch& other) {
+    if (config_.takes_maximum) exposures_.resize(camera_.exposure_bytes() * other.num_threads());
+    pool_ = other.pool_;
 }
 
 void Batch::step(const nes::Buttons* buttons, const std::int32_t* snapshots, const StepOutputs& outputs) {
@@ -48,7 +53,7 @@ void Batch::step(const nes::Buttons* buttons, const std::int32_t* snapshots, con
         if (snapshots[i] >= 0) (void)snapshot(static_cast<unsigned>(snapshots[i]));
     }
     Step step{this, buttons, snapshots, outputs};
-    pool_.run([](void* context, unsigned thread, unsigned index) noexcept {
+    pool_->run([](void* context, unsigned thread, unsigned index) noexcept {
         const Step& work = *static_cast<Step*>(context);
         work.batch->step_one(work, thread, index);
     }, &step, config_.num_consoles);

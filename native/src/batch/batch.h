@@ -41,7 +41,7 @@ struct StepOutputs {
     mario_game* games = nullptr;           ///< [N]
 };
 
-/// One thread calls at a time. Results depend on neither the number of threads nor the number of consoles.
+/// One thread calls at a time; another batch is another matter. Results depend on neither the number of threads nor the number of consoles.
 class Batch {
 public:
     /// Switches all consoles on. Throws picture::ViewError, std::invalid_argument, std::bad_alloc.
@@ -53,7 +53,7 @@ public:
 
     /// Parts of a step, for work that is more than one: for_each calls work(context, thread, index) for every console, on all threads;
     /// the work may then use restore(), run() and draw() on its own console. A snapshot's index is the caller's to check.
-    void for_each(ThreadPool::Work work, void* context) noexcept { pool_.run(work, context, config_.num_consoles); }
+    void for_each(ThreadPool::Work work, void* context) noexcept { pool_->run(work, context, config_.num_consoles); }
     void restore(unsigned index, unsigned snapshot) noexcept;
     /// Runs frames and, unless `observation` is null, draws the last one.
     void run(unsigned thread, unsigned index, nes::Buttons buttons, unsigned num_frames, std::uint8_t* observation) noexcept;
@@ -61,6 +61,10 @@ public:
 
     /// Who runs the frames from the next step on; null is the interpreter. The states are the same.
     void set_engine(std::shared_ptr<const recompiler::Program> engine) { engine_ = std::move(engine); }
+
+    /// From the next step on this batch is stepped by the threads of another, and its own end. Both may be stepped at the same time,
+    /// by two callers: one's consoles are run while the other's last ones are still running.
+    void share_threads(const Batch& other);
 
     void copy(unsigned to, unsigned from);
     void save(unsigned index, std::span<std::uint8_t, nes::save_state_bytes> out) const;
@@ -76,7 +80,7 @@ public:
     [[nodiscard]] const picture::Camera& camera() const { return camera_; }
     [[nodiscard]] std::size_t ram_bytes() const;
     [[nodiscard]] bool has_snapshot(unsigned index) const { return index < snapshots_.size() && is_snapshot_set_[index]; }
-    [[nodiscard]] unsigned num_threads() const { return pool_.num_threads(); }
+    [[nodiscard]] unsigned num_threads() const { return pool_->num_threads(); }
 
 private:
     struct Step;
@@ -92,7 +96,7 @@ private:
     std::vector<nes::Console> snapshots_;
     std::vector<bool> is_snapshot_set_;
     std::vector<std::uint8_t> exposures_;  ///< one per thread, where the maximum is taken
-    ThreadPool pool_;
+    std::shared_ptr<ThreadPool> pool_;
 };
 
 }  // namespace mario::batch

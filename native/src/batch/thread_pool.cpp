@@ -12,9 +12,7 @@ ThreadPool::ThreadPool(unsigned num_threads) {
     if (num_threads == 0) num_threads = std::max(1u, std::thread::hardware_concurrency());
     threads_.reserve(num_threads - 1);
     try {
-        for (unsigned thread = 1; thread < num_threads; ++thread) {
-            threads_.emplace_back([this, thread] { wait_for_work(thread); });
-        }
+        for (unsigned thread = 1; thread < num_threads; ++thread) threads_.emplace_back([this, thread] { serve(thread); });
     } catch (...) {
         stop();
         throw;
@@ -24,48 +22,76 @@ ThreadPool::ThreadPool(unsigned num_threads) {
 ThreadPool::~ThreadPool() { stop(); }
 
 void ThreadPool::stop() noexcept {
-    is_stopping_.store(true, std::memory_order_relaxed);
-    round_.fetch_add(1, std::memory_order_release);
-    round_.notify_all();
+    {
+        const std::lock_guard lock(mutex_);
+        is_stopping_ = true;
+        is_worth_looking_.store(true, std::memory_order_relaxed);
+    }
+    has_work_.notify_all();
     for (auto& thread : threads_) thread.join();
     threads_.clear();
 }
 
 void ThreadPool::run(Work work, void* context, unsigned count) noexcept {
-    if (count == 0) return;
-    work_ = work;
-    context_ = context;
-    num_left_.store(count, std::memory_order_relaxed);
-    tickets_.store(count, std::memory_order_release);
-    round_.fetch_add(1, std::memory_order_release);
-    if (!threads_.empty()) round_.notify_all();
-    take_indices(0);
-    for (std::uint32_t left; (left = num_left_.load(std::memory_order_acquire)) != 0;) {
-        num_left_.wait(left, std::memory_order_acquire);
+    if (threads_.empty()) {
+        for (unsigned index = 0; index < count; ++index) work(context, 0, index);
+        return;
     }
+    if (count == 0) return;
+    Range range{work, context, count};
+    std::unique_lock lock(mutex_);
+    append(range);
+    lock.unlock();
+    has_work_.notify_all();
+    lock.lock();
+    while (range.has_indices()) work_once(lock, range, 0);
+    is_done_.wait(lock, [&range] { return range.is_done(); });
 }
 
-void ThreadPool::wait_for_work(unsigned thread) noexcept {
+void ThreadPool::serve(unsigned thread) noexcept {
 #if defined(__linux__)
     pthread_setname_np(pthread_self(), "mario-console");
 #endif
-    for (std::uint32_t seen = 0;;) {
-        round_.wait(seen, std::memory_order_acquire);
-        seen = round_.load(std::memory_order_acquire);
-        if (is_stopping_.load(std::memory_order_relaxed)) return;
-        take_indices(thread);
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        if (!first_) look_for_work(lock);
+        has_work_.wait(lock, [this] { return first_ || is_stopping_; });
+        if (is_stopping_) return;
+        work_once(lock, *first_, thread);
     }
 }
 
-void ThreadPool::take_indices(unsigned thread) noexcept {
-    constexpr std::uint64_t one_index = std::uint64_t{1} << 32u;
-    for (;;) {
-        const std::uint64_t ticket = tickets_.fetch_add(one_index, std::memory_order_acq_rel);
-        const auto index = static_cast<unsigned>(ticket >> 32u), count = static_cast<unsigned>(ticket);
-        if (index >= count) return;
-        work_(context_, thread, index);
-        if (num_left_.fetch_sub(1, std::memory_order_acq_rel) == 1) num_left_.notify_one();
-    }
+/// For some microseconds: a small batch is soon stepped again, and waking a thread takes longer than looking.
+void ThreadPool::look_for_work(std::unique_lock<std::mutex>& lock) noexcept {
+    constexpr unsigned num_looks = 32;
+    lock.unlock();
+    for (unsigned look = 0; look < num_looks && !is_worth_looking_.load(std::memory_order_relaxed); ++look) std::this_thread::yield();
+    lock.lock();
+}
+
+/// Takes one index and does its work, without the lock. Locking is cheap beside it: an index is a console's whole step.
+void ThreadPool::work_once(std::unique_lock<std::mutex>& lock, Range& range, unsigned thread) noexcept {
+    const unsigned index = range.next++;
+    if (!range.has_indices()) remove(range);
+    lock.unlock();
+    range.work(range.context, thread, index);
+    lock.lock();
+    ++range.num_done;
+    if (range.is_done()) is_done_.notify_all();  // under the lock: then its caller leaves, and the range with it
+}
+
+void ThreadPool::append(Range& range) noexcept {
+    Range** end = &first_;
+    while (*end) end = &(*end)->after;
+    *end = &range;
+    is_worth_looking_.store(true, std::memory_order_relaxed);
+}
+
+void ThreadPool::remove(const Range& range) noexcept {
+    Range** place = &first_;
+    while (*place != &range) place = &(*place)->after;
+    *place = range.after;
+    is_worth_looking_.store(first_ != nullptr, std::memory_order_relaxed);
 }
 
 }  // namespace mario::batch

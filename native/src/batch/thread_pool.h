@@ -1,14 +1,16 @@
-// Threads that wait for work on a range of indices. The calling thread works too.
+// Threads that wait for work on ranges of indices. The calling thread works too.
 #pragma once
 
 #include <atomic>
-#include <cstdint>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 #include <vector>
 
 namespace mario::batch {
 
-/// Owned and used by one thread; the work runs on all of them. Destruction wakes and joins every thread.
+/// Several callers may share one pool: whoever has no index left of one range goes on with the next, so that no core waits for the
+/// slowest console of a batch while another batch has work. Destruction wakes and joins every thread.
 class ThreadPool {
 public:
     /// One thread is the caller's, so one less is started; 0 means as many as the machine has.
@@ -20,24 +22,36 @@ public:
     [[nodiscard]] unsigned num_threads() const { return static_cast<unsigned>(threads_.size()) + 1; }
 
     /// Calls work(context, thread, index) once for every index below count, each on any thread; returns when all are done.
-    /// The work must not throw. Nothing is allocated and no lock is taken.
+    /// The caller is thread 0 and works on its own range only. The work must not throw. Nothing is allocated.
     using Work = void (*)(void* context, unsigned thread, unsigned index) noexcept;
     void run(Work work, void* context, unsigned count) noexcept;
 
 private:
-    void wait_for_work(unsigned thread) noexcept;
-    void take_indices(unsigned thread) noexcept;
+    /// A range that somebody waits for, on that caller's stack. All but the constants is under the mutex.
+    struct Range {
+        const Work work;
+        void* const context;
+        const unsigned count;
+        unsigned next = 0;      ///< the first index that nobody has taken
+        unsigned num_done = 0;  ///< indices whose work is done
+        Range* after = nullptr;
+
+        [[nodiscard]] bool has_indices() const { return next < count; }
+        [[nodiscard]] bool is_done() const { return num_done == count; }
+    };
+
+    void serve(unsigned thread) noexcept;
+    void look_for_work(std::unique_lock<std::mutex>& lock) noexcept;
+    void work_once(std::unique_lock<std::mutex>& lock, Range& range, unsigned thread) noexcept;
+    void append(Range& range) noexcept;
+    void remove(const Range& range) noexcept;
     void stop() noexcept;
 
-    // Set by run() and read only by threads that hold an index: none does between two runs.
-    Work work_ = nullptr;
-    void* context_ = nullptr;
-    /// The next index in the upper half and the count in the lower, so that a thread that wakes late gets no index of a run that
-    /// is over, and nobody waits for it.
-    alignas(64) std::atomic<std::uint64_t> tickets_{0};
-    alignas(64) std::atomic<std::uint32_t> num_left_{0};  ///< indices whose work is not done
-    alignas(64) std::atomic<std::uint32_t> round_{0};     ///< raised to wake the threads
-    std::atomic<bool> is_stopping_{false};
+    std::mutex mutex_;
+    std::condition_variable has_work_, is_done_;
+    Range* first_ = nullptr;  ///< ranges with indices left, the oldest first
+    bool is_stopping_ = false;
+    std::atomic<bool> is_worth_looking_{false};  ///< a hint for threads that look before they sleep: there is something to do
     std::vector<std::thread> threads_;
 };
 

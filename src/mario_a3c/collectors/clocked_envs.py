@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy.typing as npt
@@ -15,16 +14,10 @@ _ARRAYS = ("observations", "rewards", "terminated", "truncated", "final_observat
 
 class ClockedEnvs:
     """The same environments; an `EnvBatch`. `before_step` is called before every step and may raise, which ends a
-    rollout that nobody waits for any longer. `cores` is held during a step, where others want the same cores."""
+    rollout that nobody waits for any longer. Where groups share their cores, waiting for them is a part of a step."""
 
-    def __init__(
-        self,
-        envs: EnvBatch,
-        before_step: Callable[[], None] | None = None,
-        cores: AbstractContextManager[Any] | None = None,
-    ) -> None:
+    def __init__(self, envs: EnvBatch, before_step: Callable[[], None] | None = None) -> None:
         self.envs, self.seconds, self.num_steps = envs, 0.0, 0
-        self._cores = cores or nullcontext()
         self.num_envs, self.num_actions = envs.num_envs, envs.num_actions
         self._before_step = before_step
         for name in _ARRAYS:
@@ -44,10 +37,9 @@ class ClockedEnvs:
     def step(self, actions: npt.NDArray[Any], observations: Pixels | None = None) -> None:
         if self._before_step is not None:
             self._before_step()
-        with self._cores:
-            started = time.perf_counter()
-            self.envs.step(actions, observations)
-            self.seconds += time.perf_counter() - started
+        started = time.perf_counter()
+        self.envs.step(actions, observations)
+        self.seconds += time.perf_counter() - started
         self.num_steps += 1
 
     def state(self) -> State:

@@ -74,8 +74,7 @@ class OverlappedCollector:
         """
         self._before_rollout = before_rollout
         self._is_closed = False
-        cores = threading.Lock()  # a group is stepped by all cores, while another decides
-        self.clocks = [ClockedEnvs(envs, self._raise_if_closed, cores) for envs in groups]
+        self.clocks = [ClockedEnvs(envs, self._raise_if_closed) for envs in groups]
         self._writers = [
             SlotWriter(envs, actor, frame_stack, config.rollout_steps)
             for envs, actor in zip(self.clocks, actors, strict=True)

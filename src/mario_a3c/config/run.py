@@ -1,5 +1,6 @@
 """How long a run is, where it is kept, and what it does on the way."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -8,6 +9,7 @@ from mario_a3c.errors import ConfigError
 from mario_a3c.options import option
 
 DEFAULT_TARGET_CLEAR_RATE = 0.95
+_MOST_OF_PLAN = 1.5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -17,7 +19,7 @@ class BudgetConfig:
     total_updates: int | None = option(None, "make so many updates, whatever is reached before")
     planned_updates: int = option(
         2000,
-        "without --total-updates: the length of the schedules, and the most that is tried",
+        "without --total-updates: the length of the schedules; half as many again are tried at most",
         flag="--planned-updates",
     )
     max_steps: int | None = option(None, "stop with a snapshot when the run has made so many steps")
@@ -43,9 +45,14 @@ class BudgetConfig:
         _expect(rate is None or 0 < rate <= 1, "--target-clear-rate", "in (0, 1]", rate)
 
     @property
-    def num_updates(self) -> int:
-        """The end of the schedules, and of the run at the latest."""
+    def num_scheduled_updates(self) -> int:
+        """The end of the schedules."""
         return self.planned_updates if self.total_updates is None else self.total_updates
+
+    @property
+    def num_updates(self) -> int:
+        """The end of the run at the latest. One that has nearly reached its clear rate goes on with its last rates."""
+        return math.ceil(_MOST_OF_PLAN * self.planned_updates) if self.total_updates is None else self.total_updates
 
     @property
     def clear_rate_to_reach(self) -> float | None:

@@ -250,6 +250,12 @@ class MarioBatch:
             self._load_state(env, row.tobytes())
         self._refresh()
 
+    def share_threads(self, other: "MarioBatch") -> None:
+        """From the next step on these environments are stepped by the threads of others; both may be stepped at the
+        same time, from two threads of Python."""
+        self._console.share_threads(other._console)
+        self.num_threads = self._console.num_threads
+
     def close(self) -> None:
         """Everything afterwards raises."""
         self._is_closed = True

@@ -117,6 +117,12 @@ class BatchConsole(EngineUser):
         check(self._library, status)
         self.snapshots.fill(NO_SNAPSHOT)
 
+    def share_threads(self, other: "BatchConsole") -> None:
+        """From the next step on this batch is stepped by the threads of another; both may be stepped at the same time,
+        from two threads of Python."""
+        check(self._library, self._library.mario_batch_share_threads(self.address, other.address))
+        self.num_threads = other.num_threads
+
     def set_snapshot(self, snapshot: int, state: bytes) -> None:
         """Keeps a saved state as the place that `snapshots` names."""
         check(self._library, self._library.mario_batch_set_snapshot(self.address, snapshot, state, len(state)))

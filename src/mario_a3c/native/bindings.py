@@ -334,6 +334,7 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "mario_batch_load": (c_int32, [c_void_p, c_uint32, c_char_p, c_size_t]),
     "mario_batch_ram": (c_void_p, [c_void_p, c_uint32]),
     "mario_batch_num_threads": (c_uint32, [c_void_p]),
+    "mario_batch_share_threads": (c_int32, [c_void_p, c_void_p]),
     "mario_env_rules_bytes": (c_size_t, []),
     "mario_episode_bytes": (c_size_t, []),
     "mario_map_area_bytes": (c_size_t, []),

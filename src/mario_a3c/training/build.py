@@ -87,7 +87,7 @@ def build_training(
 
 
 def make_envs(config: TrainingConfig, cache: CacheDir, ways: Ways) -> list[EnvBatch]:
-    """The game. Frames come one by one: they are stacked where they are learned from."""
+    """The game. Frames come one by one: they are stacked where they are learned from. Groups share their threads."""
     vector_env = config.vector_env
     sizes, num_threads = group_sizes(config), console_threads(config)
     progress_map = None
@@ -108,7 +108,10 @@ def make_envs(config: TrainingConfig, cache: CacheDir, ways: Ways) -> list[EnvBa
         )
         for group, size in enumerate(sizes)
     ]
-    return make_groups(makers)
+    first, *others = make_groups(makers)
+    for group in others:
+        group.share_threads(first)
+    return [first, *others]
 
 
 def group_sizes(config: TrainingConfig) -> list[int]:
@@ -153,7 +156,7 @@ def assemble(
 ) -> Parts:
     learner = Learner(
         config.learner, config.returns, model, execution,
-        total_updates=config.budget.num_updates, seed=config.vector_env.seed, failure_dir=failure_dir,
+        total_updates=config.budget.num_scheduled_updates, seed=config.vector_env.seed, failure_dir=failure_dir,
     )  # fmt: skip
     collector, timing = make_collector(config, execution, model, envs, starts, stop)
     return Parts(
@@ -201,6 +204,6 @@ def make_replay(config: TrainingConfig, execution: Execution, model: MarioActorC
     shape = RolloutShape(config.collector.rollout_steps, num_envs, *model.observation_shape)
     return PrioritizedReplay(
         config.replay, shape,
-        total_updates=config.budget.num_updates, state=model.initial_state(num_envs),
+        total_updates=config.budget.num_scheduled_updates, state=model.initial_state(num_envs),
         device=execution.device, seed=config.vector_env.seed,
     )  # fmt: skip

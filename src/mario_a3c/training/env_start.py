@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from mario_a3c.envs.env_batch import EnvBatch
 from mario_a3c.metrics.lines import LineFile, encode
@@ -13,7 +14,10 @@ LOG = logging.getLogger("mario.env")
 EVENTS_FILE = "env_start.jsonl"  # as environments in processes of their own name it
 
 
-def make_groups(makers: Sequence[Callable[[], EnvBatch]]) -> list[EnvBatch]:
+Group = TypeVar("Group", bound=EnvBatch)
+
+
+def make_groups(makers: Sequence[Callable[[], Group]]) -> list[Group]:
     """Makes each group of environments; what all and the slowest took is said once, not for hundreds of consoles."""
     groups, seconds = [], []
     for make in makers:

@@ -1,5 +1,6 @@
 """Many consoles do what as many single ones do."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,25 @@ def test_a_batch_equals_single_consoles(rom_path: Path, num_consoles: int, num_t
             assert batch.save(index) == single.save()
             np.testing.assert_array_equal(batch.ram[index], single.ram)
             np.testing.assert_array_equal(batch.observations[index], single.observe(View()))
+
+
+def test_batches_that_share_their_threads_are_stepped_at_the_same_time(rom_path: Path) -> None:
+    alone, owner = make_batch(rom_path, 6, num_threads=1), make_batch(rom_path, 5, num_threads=3, takes_maximum=True)
+    guest = make_batch(rom_path, 6, num_threads=1, takes_maximum=True)
+    guest.share_threads(owner)
+    assert guest.num_threads == 3
+    rounds = np.random.default_rng(0).integers(0, 256, (30, 6))
+    with ThreadPoolExecutor(1) as beside:
+        for buttons in rounds:
+            alone.buttons[:] = guest.buttons[:] = buttons
+            other = beside.submit(owner.step)
+            guest.step()
+            alone.step()
+            other.result()
+    del owner  # the threads stay as long as somebody uses them
+    guest.step()
+    alone.step()
+    assert [guest.save(index) for index in range(6)] == [alone.save(index) for index in range(6)]
 
 
 def test_chosen_bytes_of_ram_come_in_their_order(rom_path: Path) -> None:
