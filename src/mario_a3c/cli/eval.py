@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from mario_a3c.cache_dir import CacheConfig, CacheDir
 from mario_a3c.config.command_line import parse_command
 from mario_a3c.errors import ExitCode
-from mario_a3c.evaluation.config import EvaluationConfig, VideoConfig
+from mario_a3c.evaluation.config import PROGRESS_UNIT, EvaluationConfig, VideoConfig
 from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.options import option, section
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("mario.eval")
 _SECONDS_BETWEEN_LINES = 5.0
+_PROGRESS = f"progress, {PROGRESS_UNIT.value}"  # a column's head
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -208,7 +209,7 @@ class EpisodeLines:
 
     @staticmethod
     def head() -> str:
-        return "stage  mode     episode  return  progress  steps  time left  flag  end"
+        return f"stage  mode     episode  return  {_PROGRESS}  steps  time left  flag  end"
 
     def show(self, result: "EpisodeResult") -> None:
         with self._lock:
@@ -228,22 +229,24 @@ class EpisodeLines:
 
 def episode_line(result: "EpisodeResult") -> str:
     spec, flag = result.spec, "yes" if result.is_clear else "no"
+    progress = f"{PROGRESS_UNIT.text(result.progress):>{len(_PROGRESS)}}"
     return (
         f"{spec.stage!s:<6} {spec.mode:<8} {spec.number + 1:>7}  {result.total_reward:>6.2f}  "
-        f"{result.progress:>8,.0f}  {result.num_steps:>5}  {result.time_left:>9}  {flag:<4}  {result.end_reason}"
+        f"{progress}  {result.num_steps:>5}  {result.time_left:>9}  {flag:<4}  {result.end_reason}"
     )
 
 
 def summary_lines(summaries: "Sequence[Summary]", cleared: dict[str, bool | None]) -> list[str]:
-    lines = ["", "stage  mode     cleared       rate  95 % interval   return  progress  steps  ends"]
+    lines = ["", f"stage  mode     cleared       rate  95 % interval   return  {_PROGRESS}  steps  ends"]
     for each in summaries:
         interval = (
             "one trajectory" if each.mode == "greedy" else f"{each.clear_rate_low:.0%} to {each.clear_rate_high:.0%}"
         )
         ends = ", ".join(f"{name} {count}" for name, count in each.end_reasons.items())
+        progress = f"{PROGRESS_UNIT.text(each.mean_progress):>{len(_PROGRESS)}}"
         lines.append(
             f"{each.stage:<6} {each.mode:<8} {each.num_clears:>3} of {each.num_episodes:<4} {each.clear_rate:>6.0%}  "
-            f"{interval:<14} {each.mean_return:>7.2f}  {each.mean_progress:>8,.0f}  {each.median_steps:>5.0f}  {ends}"
+            f"{interval:<14} {each.mean_return:>7.2f}  {progress}  {each.median_steps:>5.0f}  {ends}"
         )
     lines.append("")
     for stage, is_cleared in cleared.items():

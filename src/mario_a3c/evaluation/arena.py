@@ -11,7 +11,7 @@ from mario_a3c.cache_dir import CacheDir
 from mario_a3c.envs.config import AugmentationConfig, MarioEnvConfig, MarioVectorEnvConfig
 from mario_a3c.envs.env_batch import Bools, Pixels
 from mario_a3c.envs.mario_batch import MarioBatch
-from mario_a3c.evaluation.config import NOOP_FRAMES, STICKY_PROBABILITY, Mode
+from mario_a3c.evaluation.config import NOOP_FRAMES, PROGRESS, STICKY_PROBABILITY, Mode
 from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.native.start_states import Stage
 
@@ -63,10 +63,7 @@ class MarioArenas:
 
 
 def env_of_mode(env: MarioEnvConfig, mode: Mode) -> MarioEnvConfig:
-    """The environment that an agent was trained in, from a stage's start to its flag, with only a mode's own noise.
-
-    Progress is measured by position, in pixels, whatever was learned from: it is the same for every agent.
-    """
+    """The environment that an agent was trained in, from a stage's start to its flag, with only a mode's own noise."""
     return replace(
         env,
         world=1,
@@ -77,7 +74,7 @@ def env_of_mode(env: MarioEnvConfig, mode: Mode) -> MarioEnvConfig:
         random_stage=False,
         one_life=True,
         one_stage=True,
-        progress="position",
+        progress=PROGRESS,
         float_observations=False,
         noop_max=NOOP_FRAMES if mode == "noop" else 0,
         sticky=STICKY_PROBABILITY if mode == "sticky" else 0.0,

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from mario_a3c.envs.config import Progress
 from mario_a3c.errors import ConfigError
+from mario_a3c.metrics.progress_unit import ProgressUnit
 from mario_a3c.options import option
 
 Mode = Literal["greedy", "sampled", "noop", "sticky"]
@@ -17,6 +19,9 @@ CLEAR_RATE = 0.95
 
 NOOP_FRAMES = 30
 STICKY_PROBABILITY = 0.25
+
+PROGRESS: Progress = "position"  # whatever was learned from: it is the same for every agent
+PROGRESS_UNIT = ProgressUnit.of_option(PROGRESS)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

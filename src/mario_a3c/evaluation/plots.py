@@ -33,7 +33,7 @@ def _heat_cell(x: float, y: float, rate: float | None) -> str:
     return box + _text(x + _CELL_WIDTH / 2, y + 17, text, anchor="middle", colour="#222")
 
 
-def histogram(title: str, series: Mapping[str, Sequence[float]], *, num_bins: int = 24, unit: str = "pixels") -> str:
+def histogram(title: str, series: Mapping[str, Sequence[float]], *, unit: str, num_bins: int = 24) -> str:
     """How often values fall into equal parts of their range, the series stacked on each other."""
     width, height, left, bottom = 520, 190, 40, 34
     most = max((value for values in series.values() for value in values), default=0.0) or 1.0

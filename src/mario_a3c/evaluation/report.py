@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from mario_a3c.evaluation.config import MODES, Mode
+from mario_a3c.evaluation.config import MODES, PROGRESS_UNIT, Mode
 from mario_a3c.evaluation.episodes import EpisodeResult
 from mario_a3c.evaluation.plots import Curve, curves, heat_map, histogram
 from mario_a3c.evaluation.published import PUBLISHED
@@ -101,7 +101,9 @@ def plots_of(report: Report) -> dict[str, str]:
                 if mode != "greedy"
             }
             if any(series.values()):
-                plots[f"agent{number}_{stage}_progress.svg"] = histogram(f"{stage}: progress", series)
+                plots[f"agent{number}_{stage}_progress.svg"] = histogram(
+                    f"{stage}: progress", series, unit=PROGRESS_UNIT.value
+                )
         if each.training:
             plots[f"agent{number}_training.svg"] = curves(
                 f"{each.name}: clear rate in training", each.training, most=1.0
@@ -168,7 +170,9 @@ def _comparison(report: Report) -> list[list[str]]:
         row = [stage]
         for each in report.contenders:
             sampled = next((s for s in each.summaries if s.stage == stage and s.mode == "sampled"), None)
-            row.append("" if sampled is None else f"{sampled.clear_rate:.0%}, {sampled.mean_progress:,.0f} pixels")
+            row.append(
+                "" if sampled is None else f"{sampled.clear_rate:.0%}, {PROGRESS_UNIT.full_text(sampled.mean_progress)}"
+            )
         for old in earlier:
             rates = [s["clear_rate"] for s in old["summaries"] if s["stage"] == stage and s["mode"] == "sampled"]
             row.append(f"{rates[0]:.0%}" if rates else "")

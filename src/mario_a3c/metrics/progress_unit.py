@@ -34,3 +34,7 @@ class ProgressUnit(Enum):
     def text(self, progress: float) -> str:
         """`93%` or `2,710`."""
         return f"{progress:.0%}" if self is ProgressUnit.SHARE else f"{progress:,.0f}"
+
+    def full_text(self, progress: float) -> str:
+        """`93% of the way` or `2,710 pixels`."""
+        return f"{self.text(progress)} {'of the way' if self is ProgressUnit.SHARE else self.value}"

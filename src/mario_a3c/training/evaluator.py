@@ -19,7 +19,7 @@ from torch import Tensor
 from mario_a3c.checkpoint.store import save_checkpoint
 from mario_a3c.config import TrainingConfig
 from mario_a3c.evaluation.arena import MakeArena
-from mario_a3c.evaluation.config import Mode
+from mario_a3c.evaluation.config import PROGRESS_UNIT, Mode
 from mario_a3c.evaluation.episodes import EpisodeResult, list_episodes
 from mario_a3c.evaluation.players import NetworkPlayer
 from mario_a3c.evaluation.runner import play_episodes
@@ -135,10 +135,10 @@ class Evaluator:
             file.write(json.dumps(record) + "\n")
         for each in summaries:
             LOG.info(
-                "update %s, %s %s: %d of %d cleared (%.0f%% to %.0f%%), return %.2f, progress %s pixels",
+                "update %s, %s %s: %d of %d cleared (%.0f%% to %.0f%%), return %.2f, progress %s",
                 f"{moment.update:,}", each["stage"], each["mode"], each["num_clears"], each["num_episodes"],
                 100 * each["clear_rate_low"], 100 * each["clear_rate_high"], each["mean_return"],
-                f"{each['mean_progress']:,.0f}",
+                PROGRESS_UNIT.full_text(each["mean_progress"]),
             )  # fmt: skip
         return rate
 

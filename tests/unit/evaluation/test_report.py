@@ -40,12 +40,12 @@ def test_a_heat_map_has_a_cell_for_each_stage_and_a_rate_where_one_is_known() ->
 
 
 def test_bars_of_a_histogram_are_as_tall_as_what_they_count() -> None:
-    svg = histogram("progress", {"sampled": [0, 0, 0, 100], "noop": [100]}, num_bins=4)
+    svg = histogram("progress", {"sampled": [0, 0, 0, 100], "noop": [100]}, unit="pixels", num_bins=4)
     heights = sorted(float(each.get("height", 0)) for each in rects(svg, "bar"))
     assert len(heights) == 3
     assert heights[2] == pytest.approx(3 * heights[0], rel=0.01)
     assert "100 pixels" in texts(svg)
-    assert rects(histogram("nothing", {"sampled": []}), "bar") == []
+    assert rects(histogram("nothing", {"sampled": []}, unit="pixels"), "bar") == []
 
 
 def test_curves_go_through_their_points() -> None:

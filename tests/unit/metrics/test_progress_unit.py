@@ -13,6 +13,8 @@ from mario_a3c.metrics.progress_unit import ProgressUnit
 def test_a_share_is_read_in_percent_and_pixels_are_counted() -> None:
     assert ProgressUnit.of_option("map").text(0.934) == "93%"
     assert ProgressUnit.of_option("position").text(2710.4) == "2,710"
+    assert ProgressUnit.of_option("map").full_text(0.934) == "93% of the way"
+    assert ProgressUnit.of_option("position").full_text(2710.4) == "2,710 pixels"
 
 
 def test_the_unit_of_a_run_is_what_its_record_says(tmp_path: Path) -> None:
