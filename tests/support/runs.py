@@ -24,6 +24,8 @@ from tests.support.small_networks import make_network
 from tests.support.tasks import Corridor
 
 NUM_ENVS = 8
+SHORT = CollectorConfig(rollout_steps=4)
+ROLLOUT = SHORT.rollout_steps * NUM_ENVS  # steps of a short one
 
 
 def corridor_config(folder: Path, *, collector: CollectorConfig | None = None, **budget: Any) -> TrainingConfig:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mario_a3c.cache_dir import CacheConfig, CacheDir
+from mario_a3c.cache_dir import CacheDir
+from mario_a3c.cli.arguments import AgentArguments
 from mario_a3c.config.command_line import parse_command
 from mario_a3c.errors import ConfigError, ExitCode
-from mario_a3c.native.config import EngineConfig, RomConfig
-from mario_a3c.options import option, section
+from mario_a3c.options import option
 
 if TYPE_CHECKING:
     from mario_a3c.evaluation.drawing import Picture
@@ -28,7 +28,7 @@ _SECONDS_BETWEEN_LINES = 5.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Arguments:
+class Arguments(AgentArguments):
     """Play a tour of stages with the published agents, and make one video of it."""
 
     stages: str = option("all", "stages to play, like 1-1,8-4 or 1-1..2-4, or all that there is an agent for")
@@ -37,11 +37,6 @@ class Arguments:
     tries: int = option(4, "episodes of a stage at most; the first one that clears it is shown")
     max_seconds: float = option(110.0, "length of the video: it runs faster where it would take longer")
     agents: Path | None = option(None, "folder of the agents; by default pretrained, in the repository")
-    any_rom: bool = option(False, "play also on another cartridge than an agent was trained on")
-    device: str = option("best", "where the networks compute: best, auto, cpu, cuda or cuda:N")
-    engine: EngineConfig = section(EngineConfig)
-    rom: RomConfig = section(RomConfig)
-    cache: CacheConfig = section(CacheConfig)
 
     def __post_init__(self) -> None:
         if not 0 <= self.seed < 1 << 62:
@@ -81,7 +76,6 @@ def play_tour(release: "Release", arguments: Arguments, cache: CacheDir) -> "tup
     from mario_a3c.evaluation.players import NetworkPlayer
     from mario_a3c.evaluation.tour import Scene
     from mario_a3c.models.execution import choose_device
-    from mario_a3c.native.rom import locate_rom
     from mario_a3c.native.start_states import start_states
     from mario_a3c.training.agent import load_agent
     from mario_a3c.training.release import kind_of
@@ -94,9 +88,7 @@ def play_tour(release: "Release", arguments: Arguments, cache: CacheDir) -> "tup
             continue
         agent = load_agent(published.path)
         env = agent.config.vector_env.env
-        rom = locate_rom(arguments.rom, cache, game=env.game, graphics=env.graphics)
-        if not arguments.any_rom:
-            agent.expect_rom(rom)
+        rom = arguments.rom_for(agent, cache)
         starts = start_states(rom, cache)
         player = NetworkPlayer(agent.model, choose_device(arguments.device))
         kind = kind_of(agent.config)
@@ -113,12 +105,10 @@ def play_until_cleared(
 ) -> "dict[Stage, list[EpisodeResult]]":
     """The tries of each stage, up to the first that clears it. Lanes that would be idle make the next tries already."""
     from mario_a3c.cli.eval import EpisodeLines
-    from mario_a3c.evaluation.arena import MarioArenas
     from mario_a3c.evaluation.episodes import EpisodeSpec
-    from mario_a3c.evaluation.runner import console_threads, num_cores, play_episodes
+    from mario_a3c.evaluation.runner import num_cores, play_episodes
 
-    env = agent.config.vector_env.env
-    arenas = MarioArenas(env, arguments.rom, arguments.engine, cache, console_threads(player))
+    arenas = arguments.arenas_for(agent, player, cache)
     num_lanes = player.num_lanes * (player.max_threads or num_cores())
     tries: dict[Stage, list[EpisodeResult]] = {stage: [] for stage in stages}
     while left := [stage for stage, made in tries.items() if not _is_over(made, arguments.tries)]:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from mario_a3c.cache_dir import CacheConfig, CacheDir
+from mario_a3c.cache_dir import CacheDir
+from mario_a3c.cli.arguments import AgentArguments
 from mario_a3c.config.command_line import parse_command
 from mario_a3c.errors import ExitCode
 from mario_a3c.evaluation.config import PROGRESS_UNIT, EvaluationConfig, VideoConfig
-from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.options import option, section
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _PROGRESS = f"progress, {PROGRESS_UNIT.value}"  # a column's head
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Arguments:
+class Arguments(AgentArguments):
     """Play episodes with a checkpoint and say how each went, and how often the stage is cleared."""
 
     checkpoint: Path | None = option(
@@ -49,11 +49,6 @@ class Arguments:
     recordings: Path | None = option(None, "write every episode to this folder, for `mario replay`")
     videos: VideoConfig = section(VideoConfig)
     render: bool = option(False, "show the episodes in a window, with the agent's input and thoughts")
-    any_rom: bool = option(False, "play also on another cartridge than the agent was trained on")
-    device: str = option("best", "where the network computes: best, auto, cpu, cuda or cuda:N")
-    engine: EngineConfig = section(EngineConfig)
-    rom: RomConfig = section(RomConfig)
-    cache: CacheConfig = section(CacheConfig)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -93,20 +88,15 @@ class Evaluated:
 
 
 def evaluate(arguments: Arguments, cache: CacheDir) -> Evaluated:
-    from mario_a3c.evaluation.arena import MarioArenas
     from mario_a3c.evaluation.episodes import list_episodes
     from mario_a3c.evaluation.players import NetworkPlayer
-    from mario_a3c.evaluation.runner import console_threads, play_episodes
+    from mario_a3c.evaluation.runner import play_episodes
     from mario_a3c.models.execution import choose_device
-    from mario_a3c.native.rom import locate_rom
     from mario_a3c.training.agent import find_checkpoint, load_agent
 
     path = find_checkpoint(arguments.checkpoint, Path("trained_models"))
     agent = load_agent(path, arguments.weights)
-    env = agent.config.vector_env.env
-    rom = locate_rom(arguments.rom, cache, game=env.game, graphics=env.graphics)
-    if not arguments.any_rom:
-        agent.expect_rom(rom)
+    rom = arguments.rom_for(agent, cache)
     specs = list_episodes(
         stages_of_evaluation(arguments, agent, rom), arguments.evaluation.modes, arguments.evaluation.episodes
     )
@@ -115,15 +105,14 @@ def evaluate(arguments: Arguments, cache: CacheDir) -> Evaluated:
         "%s, update %s, %s weights, on %s; %d episodes", path, f"{agent.update:,}", agent.weights, device, len(specs)
     )
     player = NetworkPlayer(agent.model, device)
-    arenas = MarioArenas(env, arguments.rom, arguments.engine, cache, console_threads(player))
     lines = EpisodeLines(specs)
     print(lines.head())
     results = play_episodes(
-        player, arenas, specs,
+        player, arguments.arenas_for(agent, player, cache), specs,
         seed=arguments.evaluation.seed, num_threads=arguments.evaluation.num_threads, on_episode=lines.show,
         with_traces=arguments.render or arguments.videos.video == "overlay",
     )  # fmt: skip
-    show_and_keep(results, agent, arguments, rom, cache)
+    show_and_keep(results, agent, arguments, cache)
     return Evaluated(agent, results, about(path, agent, arguments, rom))
 
 
@@ -155,14 +144,11 @@ def about(path: Path, agent: "Agent", arguments: Arguments, rom: "Rom") -> dict[
     }
 
 
-def show_and_keep(
-    results: "Sequence[EpisodeResult]", agent: "Agent", arguments: Arguments, rom: "Rom", cache: CacheDir
-) -> None:
+def show_and_keep(results: "Sequence[EpisodeResult]", agent: "Agent", arguments: Arguments, cache: CacheDir) -> None:
     """Recordings, videos and the window, where they are asked for."""
-    from mario_a3c.evaluation.videos import Studio, write_videos
-    from mario_a3c.native.start_states import start_states
+    from mario_a3c.evaluation.videos import write_videos
 
-    studio = Studio(rom, arguments.engine.engine, cache, start_states(rom, cache), agent.config.vector_env.env)
+    studio = arguments.studio_of(agent.config.vector_env.env, cache)
     if arguments.recordings is not None:
         export_recordings(results, agent, studio, arguments.recordings)
     if arguments.videos.video != "none":

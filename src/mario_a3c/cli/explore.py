@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mario_a3c.cache_dir import CacheConfig, CacheDir
+from mario_a3c.cache_dir import CacheDir
+from mario_a3c.cli.arguments import GameArguments
 from mario_a3c.config.command_line import parse_command
 from mario_a3c.durable_file import write_durably
 from mario_a3c.envs.config import ActionSet, MarioEnvConfig
 from mario_a3c.errors import ExitCode
 from mario_a3c.exploration.config import SearchConfig
-from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.options import option, section
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Arguments:
+class Arguments(GameArguments):
     """Search the game itself for a way through its stages, and write what was found."""
 
     stages: str = option("all", "stages to search, like 1-1,8-4 or 1-1..2-4, or all")
@@ -33,9 +33,6 @@ class Arguments:
     pictures: bool = option(True, "draw each stage with the places reached and the path")
     fresh: bool = option(False, "do not continue from what an earlier search has found")
     search: SearchConfig = section(SearchConfig)
-    engine: EngineConfig = section(EngineConfig)
-    rom: RomConfig = section(RomConfig)
-    cache: CacheConfig = section(CacheConfig)
 
 
 def main(argv: Sequence[str]) -> int:

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mario_a3c.cache_dir import CacheConfig, CacheDir
+from mario_a3c.cache_dir import CacheDir
+from mario_a3c.cli.arguments import GameArguments
 from mario_a3c.config.command_line import parse_command
 from mario_a3c.errors import ConfigError, ExitCode, StorageError
-from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.native.rom import locate_rom
-from mario_a3c.options import option, section
+from mario_a3c.options import option
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Arguments:
+class Arguments(GameArguments):
     """Play with the keyboard: arrows, x jumps (A), z runs (B), return is start, escape ends it."""
 
     world: int = option(1, "world of the stage to begin with")
@@ -22,9 +22,6 @@ class Arguments:
     replay: Path | None = option(None, "show a recording instead of playing")
     headless: bool = option(False, "with --replay: without a window, only whether it leads to the same end")
     scale: int = option(3, "size of a pixel of the game on the screen")
-    engine: EngineConfig = section(EngineConfig)
-    rom: RomConfig = section(RomConfig)
-    cache: CacheConfig = section(CacheConfig)
 
     def __post_init__(self) -> None:
         if not (1 <= self.world <= 8 and 1 <= self.stage <= 4):

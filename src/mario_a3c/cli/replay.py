@@ -4,22 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mario_a3c.cache_dir import CacheConfig, CacheDir
+from mario_a3c.cache_dir import CacheDir
+from mario_a3c.cli.arguments import GameArguments
 from mario_a3c.config.command_line import parse_command
 from mario_a3c.errors import ConfigError, ExitCode
-from mario_a3c.native.config import EngineConfig, RomConfig
-from mario_a3c.options import option, section
+from mario_a3c.options import option
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Arguments:
+class Arguments(GameArguments):
     """Play recordings, as `mario explore` and `mario play` write them, without a window, and say how they end."""
 
     recordings: tuple[Path, ...] = option((), "files to play", positional=True)
     png: Path | None = option(None, "write the last screen of the last one to this file")
-    engine: EngineConfig = section(EngineConfig)
-    rom: RomConfig = section(RomConfig)
-    cache: CacheConfig = section(CacheConfig)
 
 
 def main(argv: Sequence[str]) -> int:

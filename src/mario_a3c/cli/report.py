@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mario_a3c.cache_dir import CacheConfig, CacheDir
+from mario_a3c.cache_dir import CacheDir
+from mario_a3c.cli.arguments import AgentArguments
 from mario_a3c.cli.eval import EpisodeLines
 from mario_a3c.config.command_line import parse_command
 from mario_a3c.errors import ConfigError, ExitCode
-from mario_a3c.native.config import EngineConfig, RomConfig
-from mario_a3c.options import option, section
+from mario_a3c.options import option
 
 if TYPE_CHECKING:
-    from mario_a3c.envs.config import MarioEnvConfig
     from mario_a3c.evaluation.config import Mode
     from mario_a3c.evaluation.episodes import EpisodeResult
     from mario_a3c.evaluation.players import Player
@@ -33,7 +32,7 @@ _MOST_POINTS = 400  # of a curve
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Arguments:
+class Arguments(AgentArguments):
     """Evaluate checkpoints on all stages in all modes, and write a page with tables, plots, pictures and videos."""
 
     checkpoints: tuple[Path, ...] = option(
@@ -51,11 +50,6 @@ class Arguments:
     pictures: bool = option(True, "pictures of where episodes ended, over the whole level")
     videos: bool = option(True, "a video of each agent on each stage")
     out: Path | None = option(None, "folder of the report; by default output/report, or that of --from")
-    any_rom: bool = option(False, "play also on another cartridge than an agent was trained on")
-    device: str = option("best", "where the networks compute: best, auto, cpu, cuda or cuda:N")
-    engine: EngineConfig = section(EngineConfig)
-    rom: RomConfig = section(RomConfig)
-    cache: CacheConfig = section(CacheConfig)
 
     def __post_init__(self) -> None:
         if self.episodes < 1:
@@ -113,7 +107,6 @@ def measure(arguments: Arguments, cache: CacheDir, argv: Sequence[str]) -> "Repo
     from mario_a3c.evaluation.report import Report
     from mario_a3c.evaluation.report_files import read_report
     from mario_a3c.models.execution import choose_device
-    from mario_a3c.native.rom import locate_rom
     from mario_a3c.native.start_states import stages_of
     from mario_a3c.training.identity import versions
 
@@ -121,7 +114,7 @@ def measure(arguments: Arguments, cache: CacheDir, argv: Sequence[str]) -> "Repo
     entrants = find_entrants(arguments)
     agents = [agent for entrant in entrants for _, agent, _ in entrant.agents]
     env = agents[0].config.vector_env.env
-    rom = locate_rom(arguments.rom, cache, game=env.game, graphics=env.graphics)
+    rom = arguments.rom_of(env, cache)
     for agent in agents:
         if not arguments.any_rom:
             agent.expect_rom(rom)
@@ -148,7 +141,7 @@ def draw_again(arguments: Arguments, cache: CacheDir) -> "Report":
     if not arguments.pictures:
         return report
     game = {name: report.made_with[name] for name in ("game", "graphics") if name in report.made_with}
-    studio = studio_of(MarioEnvConfig(**game), arguments, cache)
+    studio = arguments.studio_of(MarioEnvConfig(**game), cache)
     contenders = [
         each
         if each.is_baseline
@@ -207,15 +200,13 @@ def judge(
         results += played
         files.update({str(stage): AgentFile(path.name, kind_of(agent.config)) for stage in chosen})
         if films:
-            videos.update(
-                film(studio_of(agent.config.vector_env.env, arguments, cache), played, arguments.folder, slug)
-            )
+            videos.update(film(arguments.studio_of(agent.config.vector_env.env, cache), played, arguments.folder, slug))
     if not results:
         raise ConfigError(f"{entrant.name} have no agent for --stages {arguments.stages}")
     results.sort(key=lambda each: stages.index(each.spec.stage))
     pictures: dict[str, str] = {}
     if arguments.pictures:
-        studio = studio_of(entrant.agents[0][1].config.vector_env.env, arguments, cache)
+        studio = arguments.studio_of(entrant.agents[0][1].config.vector_env.env, cache)
         pictures = draw_pictures(studio, results, arguments.folder, slug)
     curves = training_curves(entrant.agents[0][0].resolve().parent) if len(entrant.agents) == 1 else []
     return Contender(entrant.name, entrant.about, results, curves, pictures, videos, agents=files)
@@ -267,28 +258,16 @@ def play(
     player: "Player", name: str, agent: "Agent", stages: "Sequence[Stage]", modes: "Sequence[Mode]",
     arguments: Arguments, cache: CacheDir, *, with_traces: bool = False,
 ) -> "list[EpisodeResult]":  # fmt: skip
-    from mario_a3c.evaluation.arena import MarioArenas
     from mario_a3c.evaluation.episodes import list_episodes
-    from mario_a3c.evaluation.runner import console_threads, play_episodes
+    from mario_a3c.evaluation.runner import play_episodes
 
     specs = list_episodes(stages, modes, arguments.episodes)
     LOG.info("%s: %s episodes", name, f"{len(specs):,}")
     lines = EpisodeLines(specs, write=lambda line: None)
-    env = agent.config.vector_env.env
-    arenas = MarioArenas(env, arguments.rom, arguments.engine, cache, console_threads(player))
     return play_episodes(
-        player, arenas, specs,
+        player, arguments.arenas_for(agent, player, cache), specs,
         seed=arguments.seed, num_threads=arguments.num_threads, on_episode=lines.show, with_traces=with_traces,
     )  # fmt: skip
-
-
-def studio_of(env: "MarioEnvConfig", arguments: Arguments, cache: CacheDir) -> "Studio":
-    from mario_a3c.evaluation.videos import Studio
-    from mario_a3c.native.rom import locate_rom
-    from mario_a3c.native.start_states import start_states
-
-    rom = locate_rom(arguments.rom, cache, game=env.game, graphics=env.graphics)
-    return Studio(rom, arguments.engine.engine, cache, start_states(rom, cache), env)
 
 
 def draw_pictures(studio: "Studio", results: "Sequence[EpisodeResult]", out: Path, slug: str) -> dict[str, str]:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mario_a3c.cache_dir import CacheConfig, CacheDir
+from mario_a3c.cache_dir import CacheDir
+from mario_a3c.cli.arguments import GameArguments
 from mario_a3c.config.command_line import parse_command
 from mario_a3c.errors import CheckpointError, ConfigError, ExitCode
 from mario_a3c.evaluation.config import Mode
-from mario_a3c.native.config import EngineConfig, RomConfig
-from mario_a3c.options import option, section
+from mario_a3c.options import option
 
 if TYPE_CHECKING:
     from mario_a3c.envs.play import Screen
@@ -25,16 +25,13 @@ _SECONDS_BETWEEN_LOOKS = 2.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Arguments:
+class Arguments(GameArguments):
     """Show episodes of a run's newest weights in a window, one after another; escape ends it."""
 
     run: Path | None = option(None, "the run's folder; by default the newest run in trained_models", positional=True)
     mode: Mode = option("sampled", "how it plays: greedy, sampled, noop or sticky")
     episodes: int = option(0, "leave after so many; 0: when the window is closed")
     scale: int = option(2, "size of a pixel of the game on the screen")
-    engine: EngineConfig = section(EngineConfig)
-    rom: RomConfig = section(RomConfig)
-    cache: CacheConfig = section(CacheConfig)
 
     def __post_init__(self) -> None:
         if self.episodes < 0:
@@ -55,9 +52,6 @@ def watch(arguments: Arguments, screen: "Screen") -> int:
     """How many episodes were shown. Each is played with the weights that are the newest when it begins."""
     from mario_a3c.envs.play import QUIT, names_of
     from mario_a3c.envs.stages import stages_to_play
-    from mario_a3c.evaluation.videos import Studio
-    from mario_a3c.native.rom import locate_rom
-    from mario_a3c.native.start_states import start_states
 
     cache = CacheDir.open(arguments.cache)
     newest = NewestAgent(arguments.run)
@@ -65,10 +59,9 @@ def watch(arguments: Arguments, screen: "Screen") -> int:
     while not arguments.episodes or num_shown < arguments.episodes:
         agent = newest.load()
         env = agent.config.vector_env.env
-        rom = locate_rom(arguments.rom, cache, game=env.game, graphics=env.graphics)
-        agent.expect_rom(rom)
-        stages = stages_to_play(env, rom)
-        studio = Studio(rom, arguments.engine.engine, cache, start_states(rom, cache), env)
+        studio = arguments.studio_of(env, cache)
+        agent.expect_rom(studio.rom)
+        stages = stages_to_play(env, studio.rom)
         result = play_one(agent, arguments, cache, stages[num_shown % len(stages)], num_shown)
         told = (f"{agent.update:,}", result.spec.stage, result.end_reason, result.num_steps)
         LOG.info("update %s, %s: %s after %d steps", *told)

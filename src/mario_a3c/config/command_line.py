@@ -72,9 +72,19 @@ def _fields_from_options(info: StructTypeInfo) -> StructConstructorSpec | None:
             type=_with_flag(field, types[field.name]),
             default=getattr(info.default, field.name),
         )
-        for field in dataclasses.fields(info.type)
+        for field in _own_fields_first(info.type)
     )
     return StructConstructorSpec(instantiate=info.type, fields=tuple(fields))
+
+
+def _own_fields_first(config_class: type) -> "list[dataclasses.Field[Any]]":
+    """Those of a base class come last: they are what a command shares with others."""
+    by_class = [getattr(each, "__annotations__", {}) for each in config_class.__mro__]
+
+    def generation(field: "dataclasses.Field[Any]") -> int:
+        return next(number for number, names in enumerate(by_class) if field.name in names)
+
+    return sorted(dataclasses.fields(config_class), key=generation)
 
 
 def _with_flag(field: "dataclasses.Field[Any]", annotation: Any) -> Any:

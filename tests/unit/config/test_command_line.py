@@ -105,6 +105,24 @@ def test_help_is_grouped_by_component(capsys: pytest.CaptureFixture[str]) -> Non
     assert "whole" not in text
 
 
+def test_what_commands_share_comes_behind_what_is_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Shared:
+        device: str = option("best", "where")
+
+    @dataclass(frozen=True, kw_only=True, slots=True)
+    class Command(Shared):
+        """A command."""
+
+        stages: str = option("all", "which")
+
+    assert parse_command(Command, ["--device", "cpu"], prog="mario x") == Command(device="cpu")
+    with pytest.raises(SystemExit):
+        parse_command(Command, ["--help"], prog="mario x")
+    told = capsys.readouterr().out
+    assert 0 < told.index("--stages") < told.index("--device")
+
+
 def test_the_reference_page_tells_the_same() -> None:
     page = configuration_page([("toy", Arguments)])
     for line in (

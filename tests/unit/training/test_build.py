@@ -12,12 +12,9 @@ from mario_a3c.envs.config import MarioVectorEnvConfig
 from mario_a3c.errors import ConfigError
 from mario_a3c.training.build import build_training, group_sizes
 from mario_a3c.training.stopping import StopRequest
-from tests.support.runs import NUM_ENVS, corridor_config, play_the_corridor
+from tests.support.runs import NUM_ENVS, corridor_config
 
-
-@pytest.fixture(autouse=True)
-def _corridor(monkeypatch: pytest.MonkeyPatch) -> None:
-    play_the_corridor(monkeypatch)
+pytestmark = pytest.mark.usefixtures("corridor")
 
 
 def test_overlapped_the_network_that_acts_is_not_the_one_that_learns(tmp_path: Path, cache: CacheDir) -> None:

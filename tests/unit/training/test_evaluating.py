@@ -22,12 +22,11 @@ from mario_a3c.training.run import run_training
 from mario_a3c.training.stopping import StopReason
 from tests.support.arenas import corridor_arena
 from tests.support.episode_results import result_of
-from tests.support.runs import NUM_ENVS, corridor_config, digest_of, play_the_corridor
+from tests.support.runs import NUM_ENVS, corridor_config, digest_of
 
 
 @pytest.fixture(autouse=True)
-def _corridor(monkeypatch: pytest.MonkeyPatch) -> None:
-    play_the_corridor(monkeypatch)
+def _place(corridor: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluating, "place_of", lambda *_: Place(corridor_arena, [Stage(1, 1)]))
 
 

@@ -1,7 +1,6 @@
 """How a run begins: every rule of resuming, with what is said about it."""
 
 import json
-import logging
 import os
 import shutil
 from dataclasses import replace
@@ -16,21 +15,11 @@ from mario_a3c.config import TrainingConfig
 from mario_a3c.config.json_file import to_json
 from mario_a3c.errors import CheckpointError, ConfigError
 from mario_a3c.training.run import TrainingResult, run_training
-from mario_a3c.training.snapshots import SaveCheckpoints
 from mario_a3c.training.stopping import StopRequest
 from tests.support.checkpoints import NAMES
-from tests.support.runs import NUM_ENVS, corridor_config, play_the_corridor, resumed
+from tests.support.runs import NUM_ENVS, ROLLOUT, SHORT, corridor_config, resumed
 
-SHORT = CollectorConfig(rollout_steps=4)
-ROLLOUT = 4 * NUM_ENVS
-
-
-@pytest.fixture(autouse=True)
-def _corridor(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    play_the_corridor(monkeypatch)
-    # Beside training a slow disk skips updates; here each is to be saved.
-    monkeypatch.setattr(SaveCheckpoints, "run_if_due", SaveCheckpoints.save)
-    caplog.set_level(logging.INFO, "mario")
+pytestmark = pytest.mark.usefixtures("corridor_saved_often")
 
 
 def stopped(folder: Path, num_updates: int = 3) -> TrainingConfig:

@@ -23,12 +23,9 @@ from mario_a3c.training import trainer as trainer_module
 from mario_a3c.training.run import run_training
 from mario_a3c.training.snapshots import SaveCheckpoints
 from mario_a3c.training.stopping import StopReason, StopRequest
-from tests.support.runs import NUM_ENVS, corridor_config, digest_of, play_the_corridor, resumed
+from tests.support.runs import NUM_ENVS, corridor_config, digest_of, resumed
 
-
-@pytest.fixture(autouse=True)
-def _corridor(monkeypatch: pytest.MonkeyPatch) -> None:
-    play_the_corridor(monkeypatch)
+pytestmark = pytest.mark.usefixtures("corridor")
 
 
 def saved_state(folder: Path, name: str = "corridor") -> Any:

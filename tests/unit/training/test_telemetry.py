@@ -27,14 +27,9 @@ from mario_a3c.training import telemetry as telemetry_module
 from mario_a3c.training.measurements import NewestEvaluation
 from mario_a3c.training.run import run_training
 from mario_a3c.training.stopping import StopRequest
-from tests.support.runs import NUM_ENVS, corridor_config, digest_of, play_the_corridor, resumed
+from tests.support.runs import NUM_ENVS, corridor_config, digest_of, resumed
 
-pytestmark = pytest.mark.usefixtures("one_thread")
-
-
-@pytest.fixture(autouse=True)
-def _corridor(monkeypatch: pytest.MonkeyPatch) -> None:
-    play_the_corridor(monkeypatch)
+pytestmark = pytest.mark.usefixtures("one_thread", "corridor")
 
 
 def run_folder(folder: Path) -> Path:

@@ -1,7 +1,6 @@
 """A new run begins with the weights of another, and with nothing else of it."""
 
 import json
-import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,20 +20,11 @@ from mario_a3c.errors import CheckpointError, ConfigError
 from mario_a3c.learning.config import LearnerConfig
 from mario_a3c.models.config import ModelConfig
 from mario_a3c.training.run import TrainingResult, run_training
-from mario_a3c.training.snapshots import SaveCheckpoints
 from mario_a3c.training.warm_start import misfits
 from tests.support.checkpoints import NAMES
-from tests.support.runs import NUM_ENVS, corridor_config, play_the_corridor
+from tests.support.runs import ROLLOUT, SHORT, corridor_config, play_the_corridor
 
-SHORT = CollectorConfig(rollout_steps=4)
-ROLLOUT = 4 * NUM_ENVS
-
-
-@pytest.fixture(autouse=True)
-def _corridor(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    play_the_corridor(monkeypatch)
-    monkeypatch.setattr(SaveCheckpoints, "run_if_due", SaveCheckpoints.save)
-    caplog.set_level(logging.INFO, "mario")
+pytestmark = pytest.mark.usefixtures("corridor_saved_often")
 
 
 def first_run(folder: Path) -> Path:
