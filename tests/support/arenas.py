@@ -20,8 +20,7 @@ from mario_a3c.models.config import ModelConfig
 from mario_a3c.native.game_record import GAME_DTYPE
 from mario_a3c.native.start_states import Stage
 from tests.support.tasks import Corridor, Task
-
-ACTIONS = ("noop", "right", "left", "A", "B", "up", "down", "select")
+from tests.support.tiny_batches import ACTIONS
 
 
 class TaskArena:

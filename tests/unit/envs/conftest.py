@@ -1,6 +1,5 @@
 """Environments on a home-made game, quick to make."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,8 @@ from mario_a3c.envs.config import MarioEnvConfig, MarioVectorEnvConfig
 from mario_a3c.envs.mario_batch import MarioBatch
 from mario_a3c.envs.progress_map import ProgressMap
 from mario_a3c.native.config import EngineConfig, RomConfig
+from tests.support.tiny_batches import ACTIONS, MakeBatch
 from tests.support.tiny_game import write_tiny_game
-
-ACTIONS = ("noop", "right", "left", "A", "B", "up", "down", "select")
-NOOP, RIGHT, LEFT, THROW, SCORE, PIPE, DIE, WARP = range(len(ACTIONS))
-MakeBatch = Callable[..., MarioBatch]
 
 
 @pytest.fixture(scope="session")

@@ -30,7 +30,7 @@ from mario_a3c.native import Console, View
 from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.native.rom import open_rom
 from mario_a3c.native.view import SCREEN_RGB
-from tests.unit.envs.conftest import ACTIONS, RIGHT
+from tests.support.tiny_batches import ACTIONS, RIGHT
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from mario_a3c.envs.vector_env_checker import VectorEnvError
 from mario_a3c.errors import ConfigError
 from mario_a3c.native.config import EngineConfig, RomConfig
 from tests.support import tiny_game
-from tests.unit.envs.conftest import ACTIONS, DIE, LEFT, NOOP, PIPE, RIGHT
+from tests.support.tiny_batches import ACTIONS, DIE, LEFT, NOOP, PIPE, RIGHT
 
 Options = dict[str, Any]
 

@@ -19,9 +19,10 @@ from mario_a3c.evaluation.videos import Studio, best_of, write_videos
 from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.native.rom import open_rom
 from mario_a3c.native.start_states import Stage, start_states
-from tests.support.arenas import ACTIONS, tiny_agent_config
+from tests.support.arenas import tiny_agent_config
 from tests.support.episode_results import result_of
 from tests.support.small_networks import make_network
+from tests.support.tiny_batches import ACTIONS
 
 torch = pytest.importorskip("torch")
 GREEN, RED, ORANGE = (40, 200, 80), (220, 50, 50), (240, 150, 30)

@@ -24,7 +24,8 @@ from mario_a3c.native.config import EngineConfig, RomConfig
 from mario_a3c.native.console import Console
 from mario_a3c.native.rom import open_rom
 from mario_a3c.native.start_states import Stage, start_states
-from tests.support.arenas import ACTIONS, tiny_agent_config
+from tests.support.arenas import tiny_agent_config
+from tests.support.tiny_batches import ACTIONS
 
 RIGHT, DIE = ACTIONS.index("right"), ACTIONS.index("down")
 

@@ -1,0 +1,76 @@
+"""What is paid for, with progress by position."""
+
+import numpy as np
+import pytest
+
+from mario_a3c.envs.config import RewardConfig
+from tests.support import tiny_game
+from tests.support.tiny_batches import DIE, LEFT, NOOP, PIPE, RIGHT, SCORE, THROW, WALK, MakeBatch, play
+
+
+def test_walking_pays_new_ground_alone(make_batch: MakeBatch) -> None:
+    batch = make_batch(reward=RewardConfig(progress_reward=0.5, step_penalty=0.25))
+    play(batch, RIGHT)
+    assert batch.rewards.tolist() == [WALK * 0.5 - 0.25] * 2
+    play(batch, LEFT)
+    assert batch.rewards.tolist() == [-0.25] * 2
+    play(batch, RIGHT)
+    assert batch.rewards.tolist() == [-0.25] * 2, "the same ground a second time"
+    play(batch, RIGHT)
+    assert batch.episodes["progress"].tolist() == [2 * WALK] * 2
+
+
+def test_a_pipe_is_passed_in_one_step_and_pays_nothing(make_batch: MakeBatch) -> None:
+    batch = make_batch()
+    play(batch, RIGHT, PIPE)
+    assert batch.games["has_control"].all()
+    assert batch.games["x"].tolist() == [tiny_game.PIPE_X] * 2
+    assert batch.rewards.tolist() == pytest.approx([-0.002] * 2)
+    assert batch.episodes["num_frames"][0] > 4 + tiny_game.PIPE_FRAMES - 4
+    play(batch, RIGHT)
+    assert batch.episodes["progress"].tolist() == [2 * WALK] * 2, "the next room is new ground"
+    waiting = make_batch(skip_idle=False)
+    play(waiting, RIGHT, PIPE)
+    assert not waiting.games["has_control"].any()
+
+
+def test_a_maze_that_throws_back_neither_pays_nor_costs(make_batch: MakeBatch) -> None:
+    batch = make_batch(stall_steps=0)
+    play(batch, *[RIGHT] * 10)
+    furthest = batch.games["x"][0]
+    play(batch, THROW)
+    assert batch.games["x"].astype(np.int16)[0] < furthest - tiny_game.THROWN_BACK
+    while batch.games["x"].astype(np.int16)[0] + WALK <= furthest:
+        play(batch, RIGHT)
+        assert batch.rewards[0] == pytest.approx(-0.002)
+    play(batch, RIGHT)
+    assert batch.rewards[0] > 0
+
+
+def test_score_can_be_paid(make_batch: MakeBatch) -> None:
+    batch = make_batch(reward=RewardConfig(score_reward=0.1, step_penalty=0.0))
+    play(batch, SCORE)
+    assert batch.rewards.tolist() == pytest.approx([4.0] * 2)  # ten points a frame
+    play(batch, NOOP)
+    assert batch.rewards.tolist() == [0.0] * 2
+
+
+def test_the_classic_reward_is_pixels_ticks_and_deaths(make_batch: MakeBatch) -> None:
+    batch = make_batch(reward=RewardConfig(reward="classic"))
+    play(batch, RIGHT)
+    assert batch.rewards.tolist() == [WALK] * 2
+    play(batch, LEFT)
+    assert batch.rewards.tolist() == [-WALK] * 2
+    play(batch, THROW)
+    assert batch.rewards.tolist() == [0.0] * 2, "leaps are not walks"
+    batch.ram(0)[0x07FA] = 5
+    batch.ram(1)[0x07F9] = 9
+    play(batch, NOOP)
+    assert batch.rewards.tolist() == [0.0] * 2, "more time is no reward"
+    batch.ram(0)[0x07FA] = 3
+    play(batch, NOOP)
+    assert batch.rewards.tolist() == [-2.0, 0.0]
+    play(batch, DIE)
+    assert batch.rewards.tolist() == [-15.0] * 2
+    assert batch.terminated.all()
+    assert batch.final_episodes["num_frames"][0] < 6 * 4, "the step ends with the frame that ends the episode"
