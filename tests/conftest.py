@@ -11,6 +11,7 @@ from mario_a3c.cache_dir import CacheConfig, CacheDir
 from mario_a3c.errors import RomError
 from mario_a3c.native.config import RomConfig
 from mario_a3c.native.rom import locate_rom
+from tests.support.signals import signals_heard
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -70,6 +71,13 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def heard_signals() -> Iterator[None]:
+    """For a test that sends Ctrl-C and the like to itself, or to a process that it starts."""
+    with signals_heard():
+        yield
 
 
 @pytest.fixture(autouse=True)

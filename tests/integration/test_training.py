@@ -73,6 +73,7 @@ def test_a_run_of_the_game_goes_on_to_the_last_bit(tmp_path: Path, game_rom: Pat
     assert digest_of(states[0]) == digest_of(states[1])
 
 
+@pytest.mark.usefixtures("heard_signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_command_stops_within_seconds_and_resumes_without_flags(
     tmp_path: Path, game_rom: Path, number: signal.Signals

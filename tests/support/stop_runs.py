@@ -23,6 +23,7 @@ from mario_a3c.collectors.config import CollectorConfig
 from mario_a3c.training.run import run_training
 from mario_a3c.training.trainer import Trainer
 from tests.support.runs import corridor_config, play_the_corridor
+from tests.support.signals import hear_signals
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LONGEST_LIFE_SECONDS = 0.6
@@ -30,6 +31,7 @@ LONGEST_LIFE_SECONDS = 0.6
 
 def main(folder: Path, num_stops: int) -> dict[str, Any]:
     torch.set_num_threads(1)
+    hear_signals()
     play_the_corridor(pytest.MonkeyPatch())
     moments = random.Random(0)
     found: dict[str, Any] = {"codes": [], "updates": [], "seconds": [], "leftovers": 0}

@@ -50,6 +50,7 @@ def test_where_there_is_no_way_the_remedy_is_named(tmp_path: Path, cache: CacheD
         obtain_progress_map([task], cache, config=dataclasses.replace(QUICK, max_frames=5_000))
 
 
+@pytest.mark.usefixtures("heard_signals")
 @pytest.mark.parametrize("asks", ["a flag", "Ctrl-C"])
 def test_a_search_is_left_soon_after_it_is_asked_to_and_leaves_nothing(
     asks: str, tmp_path: Path, cache: CacheDir

@@ -111,6 +111,7 @@ def test_an_abandoned_update_leaves_no_trace(tmp_path: Path, num_calls: int, mon
         assert digest_of(saved_state(tmp_path / "parts")) == digest_of(saved_state(tmp_path / "whole"))
 
 
+@pytest.mark.usefixtures("heard_signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_with_a_snapshot_and_the_handlers_are_put_back(
     tmp_path: Path, number: signal.Signals, caplog: pytest.LogCaptureFixture
@@ -135,6 +136,7 @@ def test_a_signal_stops_with_a_snapshot_and_the_handlers_are_put_back(
     assert signal.getsignal(number) is before
 
 
+@pytest.mark.usefixtures("heard_signals")
 def test_a_second_interrupt_ends_the_process_at_once() -> None:
     program = (
         "import os, signal, time\n"
