@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from mario_a3c.errors import ExitCode, SetupError
 from mario_a3c.evaluation.config import MODES
-from mario_a3c.metrics.reader import read_records
+from mario_a3c.metrics.reader import LineReader, read_records
 
 _EVALUATED_EPISODES = 100
 _METRICS_SECONDS = "0.5"  # how exactly moments are known
@@ -102,7 +102,7 @@ def measure_clearing(seed: int, folder: Path, flags: Sequence[str], *, evaluates
 def read_clearing(seed: int, run_dir: Path, times: CommandTimes, clears: dict[str, int]) -> Clearing:
     records = read_records(run_dir / "metrics.jsonl")
     ended = json.loads((run_dir / "run.json").read_text())
-    confirmations = [each for each in _read_lines(run_dir / "evaluations.jsonl") if each["kind"] == "confirmation"]
+    confirmations = [each for each in LineReader(run_dir / "evaluations.jsonl") if each["kind"] == "confirmation"]
     first_step = float(records[0]["time"]) - float(records[0]["seconds"])
 
     def moment(record: dict[str, Any]) -> Moment:
@@ -166,10 +166,6 @@ def _confirmation(record: dict[str, Any]) -> Confirmation:
     clears = sum(each["num_clears"] for each in record["summaries"])
     episodes = sum(each["num_episodes"] for each in record["summaries"])
     return Confirmation(int(record["global_step"]), clears, episodes)
-
-
-def _read_lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def _cpu_seconds_of_children() -> float:

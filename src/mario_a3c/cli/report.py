@@ -1,12 +1,11 @@
 """`mario report`: what agents can do on every stage, beside others, as a page."""
 
 import dataclasses
-import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.cli.arguments import AgentArguments
@@ -303,25 +302,13 @@ def film(studio: "Studio", results: "Sequence[EpisodeResult]", out: Path, slug: 
 def training_curves(folder: Path) -> "list[Curve]":
     """From what a run wrote about itself, where the checkpoint still lies in its folder."""
     from mario_a3c.evaluation.plots import Curve
+    from mario_a3c.metrics.reader import LineReader
 
     sources = {"training": "metrics.jsonl", "evaluation": "evaluations.jsonl"}
     found = []
     for name, file in sources.items():
-        records = [record for record in read_lines(folder / file) if record.get("clear_rate") is not None]
+        records = [record for record in LineReader(folder / file) if record.get("clear_rate") is not None]
         points = [(float(each["global_step"]), float(each["clear_rate"])) for each in records if "global_step" in each]
         if points:
             found.append(Curve(name, sorted(points)[:: -(-len(points) // _MOST_POINTS)]))
     return found
-
-
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Records of a file that may still be written to: a last line that is not whole is left out."""
-    if not path.exists():
-        return []
-    records = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            records.append(json.loads(line))
-        except ValueError:
-            continue
-    return records

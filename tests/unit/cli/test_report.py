@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mario_a3c.cli.main import main
-from mario_a3c.cli.report import read_lines, training_curves
+from mario_a3c.cli.report import training_curves
 from mario_a3c.errors import ExitCode
 from tests.support.arenas import tiny_agent_config, write_agent
 from tests.support.tiny_game import write_tiny_game
@@ -135,4 +135,3 @@ def test_curves_come_from_what_a_run_wrote(tmp_path: Path) -> None:
         ("training", [(1.0, 0.0)]),
         ("evaluation", [(4.0, 1.0)]),
     ]
-    assert read_lines(tmp_path / "nothing.jsonl") == []
