@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.cli.arguments import AgentArguments
+from mario_a3c.cli.how_far import HowFar
 from mario_a3c.config.command_line import parse_command
 from mario_a3c.errors import ConfigError, ExitCode
 from mario_a3c.options import option
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from mario_a3c.training.release import Release
 
 LOG = logging.getLogger("mario.demo")
-_SECONDS_BETWEEN_LINES = 5.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,7 +104,6 @@ def play_until_cleared(
     player: "NetworkPlayer", agent: "Agent", stages: "Sequence[Stage]", arguments: Arguments, cache: CacheDir
 ) -> "dict[Stage, list[EpisodeResult]]":
     """The tries of each stage, up to the first that clears it. Lanes that would be idle make the next tries already."""
-    from mario_a3c.cli.eval import EpisodeLines
     from mario_a3c.evaluation.episodes import EpisodeSpec
     from mario_a3c.evaluation.runner import num_cores, play_episodes
 
@@ -116,8 +115,8 @@ def play_until_cleared(
         each = min(arguments.tries - made, max(1, num_lanes // len(left)))
         specs = [EpisodeSpec(stage, "sampled", made + number) for stage in left for number in range(each)]
         LOG.info("%s: %d episodes of %d stages", agent.metadata.get("run", "agent"), len(specs), len(left))
-        lines = EpisodeLines(specs, write=lambda line: None)
-        for result in play_episodes(player, arenas, specs, seed=arguments.seed, on_episode=lines.show):
+        how_far = HowFar(len(specs), "episodes", LOG)
+        for result in play_episodes(player, arenas, specs, seed=arguments.seed, on_episode=how_far.one_more):
             if not _is_over(tries[result.spec.stage], arguments.tries):
                 tries[result.spec.stage].append(result)
     return tries
@@ -145,11 +144,7 @@ def film(scenes: "Sequence[Scene]", rom: "Rom", arguments: Arguments, cache: Cac
 
 
 def with_progress(pictures: "Iterator[Picture]", num_pictures: int) -> "Iterator[Picture]":
-    started = time.monotonic()
-    next_line = started + _SECONDS_BETWEEN_LINES
-    for number, picture in enumerate(pictures, start=1):
+    how_far = HowFar(num_pictures, "pictures", LOG)
+    for picture in pictures:
         yield picture
-        if (now := time.monotonic()) >= next_line:
-            next_line = now + _SECONDS_BETWEEN_LINES
-            left = (now - started) / number * max(0, num_pictures - number)
-            LOG.info("%d of %d pictures, about %.0f s left", number, num_pictures, left)
+        how_far.one_more()

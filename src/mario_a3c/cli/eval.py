@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.cli.arguments import AgentArguments
+from mario_a3c.cli.how_far import HowFar
 from mario_a3c.config.command_line import parse_command
 from mario_a3c.errors import ExitCode
 from mario_a3c.evaluation.config import PROGRESS_UNIT, EvaluationConfig, VideoConfig
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from mario_a3c.training.agent import Agent
 
 LOG = logging.getLogger("mario.eval")
-_SECONDS_BETWEEN_LINES = 5.0
 _PROGRESS = f"progress, {PROGRESS_UNIT.value}"  # a column's head
 
 
@@ -190,8 +190,7 @@ class EpisodeLines:
         self._ended: dict[EpisodeSpec, EpisodeResult] = {}
         self._num_shown = 0
         self._lock = threading.Lock()
-        self._started = time.monotonic()
-        self._next_line = self._started + _SECONDS_BETWEEN_LINES
+        self._how_far = HowFar(len(specs), "episodes", LOG)
 
     @staticmethod
     def head() -> str:
@@ -203,14 +202,7 @@ class EpisodeLines:
             while self._num_shown < len(self._specs) and self._specs[self._num_shown] in self._ended:
                 self._write(episode_line(self._ended[self._specs[self._num_shown]]))
                 self._num_shown += 1
-            self._say_how_far()
-
-    def _say_how_far(self) -> None:
-        now, done, planned = time.monotonic(), len(self._ended), len(self._specs)
-        if now >= self._next_line and done < planned:
-            self._next_line = now + _SECONDS_BETWEEN_LINES
-            left = (now - self._started) / done * (planned - done)
-            LOG.info("%d of %d episodes, about %.0f s left", done, planned, left)
+        self._how_far.one_more()
 
 
 def episode_line(result: "EpisodeResult") -> str:

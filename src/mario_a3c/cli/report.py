@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.cli.arguments import AgentArguments
-from mario_a3c.cli.eval import EpisodeLines
+from mario_a3c.cli.how_far import HowFar
 from mario_a3c.config.command_line import parse_command
 from mario_a3c.errors import ConfigError, ExitCode
 from mario_a3c.options import option
@@ -262,10 +262,10 @@ def play(
 
     specs = list_episodes(stages, modes, arguments.episodes)
     LOG.info("%s: %s episodes", name, f"{len(specs):,}")
-    lines = EpisodeLines(specs, write=lambda line: None)
     return play_episodes(
         player, arguments.arenas_for(agent, player, cache), specs,
-        seed=arguments.seed, num_threads=arguments.num_threads, on_episode=lines.show, with_traces=with_traces,
+        seed=arguments.seed, num_threads=arguments.num_threads, with_traces=with_traces,
+        on_episode=HowFar(len(specs), "episodes", LOG).one_more,
     )  # fmt: skip
 
 
