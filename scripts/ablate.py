@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mario_a3c.bench.ablation import Curve, Variant
-    from mario_a3c.bench.game_ablation import GameVariant
+    from mario_a3c.bench.game_variants import GameVariant
     from mario_a3c.bench.short_training import ShortTraining
     from tests.support.tasks import Corridor, DelayedReward
 
@@ -58,7 +58,9 @@ def parse() -> tuple[argparse.Namespace, argparse.ArgumentParser]:
 
 
 def ablate_game(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    from mario_a3c.bench.game_ablation import BASE_FLAGS, GameAblation, make_table, read_results, write_results
+    from mario_a3c.bench.game_ablation import GameAblation
+    from mario_a3c.bench.game_ablation_results import make_table, read_results, write_results
+    from mario_a3c.bench.game_variants import BASE_FLAGS
 
     stem = arguments.out / "ablation_game"
     if arguments.redraw is not None:
@@ -80,7 +82,7 @@ def ablate_game(arguments: argparse.Namespace, parser: argparse.ArgumentParser) 
 
 
 def choose_variants(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> "Sequence[GameVariant]":
-    from mario_a3c.bench.game_ablation import VARIANTS, GameVariant
+    from mario_a3c.bench.game_variants import VARIANTS, GameVariant
     from mario_a3c.errors import ConfigError
 
     try:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from math import ceil
 
 from mario_a3c.bench.chart import Line, Panel, Stroke, draw_legend, legend_height, make_picture
-from mario_a3c.bench.game_ablation import GamePoint, GameRun, by_variant
+from mario_a3c.bench.game_runs import GamePoint, GameRun, by_variant
 
 _WIDTH, _HEIGHT, _GAP = 480, 330, 10
 _LEGEND_WIDTH = 190

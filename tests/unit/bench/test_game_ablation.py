@@ -8,20 +8,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from mario_a3c.bench.game_ablation import (
-    BASE_FLAGS,
-    VARIANTS,
-    GameAblation,
-    GamePoint,
-    GameRun,
-    GameVariant,
-    last_words,
-    make_table,
-    read_curve,
-    read_results,
-    write_results,
-)
+from mario_a3c.bench.game_ablation import GameAblation, last_words
 from mario_a3c.bench.game_ablation_plot import make_plot
+from mario_a3c.bench.game_ablation_results import make_table, read_results, write_results
+from mario_a3c.bench.game_runs import GamePoint, GameRun, read_curve
+from mario_a3c.bench.game_variants import BASE_FLAGS, VARIANTS, GameVariant
 from mario_a3c.cli.train import parse_args
 from mario_a3c.config import TrainingConfig
 from mario_a3c.errors import ConfigError
