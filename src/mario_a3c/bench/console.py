@@ -1,17 +1,14 @@
 """Frames per second of the console, beside other emulators where they are installed, all in one run."""
 
 import logging
-import os
-import platform
-import sys
 import time
 import timeit
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mario_a3c import __version__
 from mario_a3c.bench.config import BenchConfig
+from mario_a3c.bench.machine import measured_with, thread_counts
 from mario_a3c.bench.run_through import NUM_FRAMES, STEP_FRAMES, frames_to_control, run_through, start_game
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.errors import EngineError
@@ -19,7 +16,6 @@ from mario_a3c.native.batch import BatchConsole
 from mario_a3c.native.config import Engine, EngineConfig
 from mario_a3c.native.console import Console
 from mario_a3c.native.engine import obtain_engine
-from mario_a3c.native.library import load_library
 from mario_a3c.native.reference_emulators import ReferenceEmulator, StableRetro, installed_references
 from mario_a3c.native.rom import Rom
 from mario_a3c.native.view import SCREEN_RGB, View
@@ -84,25 +80,10 @@ def bench_console(config: BenchConfig, engine: EngineConfig, rom: Rom, cache: Ca
     ]
     subjects = [*own, *_references(rom.path, num_boot_frames)]
     return ConsoleBench(
-        version=__version__,
-        native_source_hash=load_library().mario_source_hash().decode(),
-        rom=f"{rom.title} {rom.cartridge.sha1}",
-        machine=machine_name(),
-        num_cores=num_cores(),
-        python=platform.python_version(),
+        **measured_with(rom),
         speeds=_measure_in_turns(subjects, config.rounds),
         state_times=_time_states(rom.path),
     )
-
-
-def num_cores() -> int:
-    """The cores this process may use."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-
-
-def thread_counts() -> list[int]:
-    """One, the powers of two, and all cores."""
-    return sorted({1, *(2**power for power in range(1, 12) if 2**power < num_cores()), num_cores()})
 
 
 def _measure_in_turns(subjects: list[_Subject], rounds: int) -> list[Speed]:
@@ -214,11 +195,3 @@ def _microseconds(call: Callable[[], object]) -> float:
     """One call, with what Python adds: the best of several rounds of many calls."""
     seconds = min(timeit.repeat(call, number=_STATE_CALLS, repeat=_STATE_ROUNDS))
     return round(seconds / _STATE_CALLS * 1e6, 2)
-
-
-def machine_name() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())

@@ -4,7 +4,6 @@ A step is an action held for four frames, and an observation of four stacked 84 
 """
 
 import logging
-import platform
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from mario_a3c import __version__
 from mario_a3c.bench.config import BenchConfig
-from mario_a3c.bench.console import engines_to_measure, machine_name, num_cores, thread_counts
+from mario_a3c.bench.console import engines_to_measure
+from mario_a3c.bench.machine import measured_with, thread_counts
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.envs.config import MarioEnvConfig, MarioVectorEnvConfig
 from mario_a3c.envs.mario_batch import MarioBatch
 from mario_a3c.native.config import EngineConfig, RomConfig
-from mario_a3c.native.library import load_library
 from mario_a3c.native.rom import Rom
 
 LOG = logging.getLogger("mario.benchmark")
@@ -80,12 +78,7 @@ def bench_env(config: BenchConfig, engine: EngineConfig, rom: Rom, cache: CacheD
             measured = _measure(subject)
             best[subject] = (max(best[subject][0], measured[0]), max(best[subject][1], measured[1]))
     return EnvBench(
-        version=__version__,
-        native_source_hash=load_library().mario_source_hash().decode(),
-        rom=f"{rom.title} {rom.cartridge.sha1}",
-        machine=machine_name(),
-        num_cores=num_cores(),
-        python=platform.python_version(),
+        **measured_with(rom),
         speeds=[_speed(subject, *rates) for subject, rates in best.items()],
         python_share=round(_python_share(given, config.rounds), 4),
     )

@@ -13,7 +13,7 @@ import torch
 
 from mario_a3c import __version__
 from mario_a3c.bench.config import BenchConfig
-from mario_a3c.bench.console import machine_name, num_cores
+from mario_a3c.bench.machine import machine_name
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.config import ExecutionConfig, ModelConfig, RecurrentType
@@ -29,6 +29,7 @@ from mario_a3c.models.execution import (
 from mario_a3c.models.measured_modes import MeasuredMode, remember_modes
 from mario_a3c.models.memories import unroll_by_steps
 from mario_a3c.models.size import ModelSize, measure_size
+from mario_a3c.native.cores import num_cores
 
 LOG = logging.getLogger("mario.benchmark")
 

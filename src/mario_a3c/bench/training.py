@@ -10,7 +10,7 @@ from typing import Literal
 
 import torch
 
-from mario_a3c.bench.console import machine_name, num_cores
+from mario_a3c.bench.machine import machine_name
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.config import TrainingConfig
 from mario_a3c.config.presets import preset_config
@@ -19,6 +19,7 @@ from mario_a3c.learning.config import LearnerConfig
 from mario_a3c.models.config import ModelConfig
 from mario_a3c.models.execution import choose_device
 from mario_a3c.monitoring.nvml import NvmlError
+from mario_a3c.native.cores import num_cores
 from mario_a3c.native.engine import obtain_engine
 from mario_a3c.native.rom import locate_rom
 from mario_a3c.training.build import build_training

@@ -105,7 +105,8 @@ def play_until_cleared(
 ) -> "dict[Stage, list[EpisodeResult]]":
     """The tries of each stage, up to the first that clears it. Lanes that would be idle make the next tries already."""
     from mario_a3c.evaluation.episodes import EpisodeSpec
-    from mario_a3c.evaluation.runner import num_cores, play_episodes
+    from mario_a3c.evaluation.runner import play_episodes
+    from mario_a3c.native.cores import num_cores
 
     arenas = arguments.arenas_for(agent, player, cache)
     num_lanes = player.num_lanes * (player.max_threads or num_cores())

@@ -7,7 +7,6 @@ lane, whichever group it is in; and empty lanes are computed like others. More c
 """
 
 import contextlib
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +21,7 @@ from mario_a3c.evaluation.arena import Arena, MakeArena
 from mario_a3c.evaluation.config import Mode
 from mario_a3c.evaluation.episodes import EpisodeResult, EpisodeSpec, Trace, env_seeds_of
 from mario_a3c.evaluation.players import LanePlayer, Moves, Player
+from mario_a3c.native.cores import num_cores
 
 OnEpisode = Callable[[EpisodeResult], None]
 
@@ -209,7 +209,3 @@ def _one_computing_thread() -> Iterator[None]:
 def console_threads(player: Player) -> int:
     """For the consoles of one group: all cores where one group is all there is, as on a GPU."""
     return num_cores() if player.max_threads == 1 else 1
-
-
-def num_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -11,9 +11,9 @@ from mario_a3c.config import TrainingConfig
 from mario_a3c.envs.mario_batch import MarioBatch
 from mario_a3c.envs.stages import stages_to_play
 from mario_a3c.evaluation.arena import MarioArenas
-from mario_a3c.evaluation.runner import num_cores
 from mario_a3c.evaluation.videos import Studio
 from mario_a3c.native.config import RomConfig
+from mario_a3c.native.cores import num_cores
 from mario_a3c.native.start_states import start_states
 from mario_a3c.run_dir import RunDir
 from mario_a3c.training.build import Training
