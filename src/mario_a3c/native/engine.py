@@ -16,7 +16,6 @@ import platform
 import shlex
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -29,6 +28,7 @@ from mario_a3c.errors import EngineError, MarioError
 from mario_a3c.native.background_engine import BackgroundBuild
 from mario_a3c.native.cartridge import Cartridge
 from mario_a3c.native.config import Engine
+from mario_a3c.native.cores import num_cores
 from mario_a3c.native.library import check, load_library
 
 LOG = logging.getLogger("mario.engine")
@@ -311,8 +311,7 @@ def _compile(compiler: list[str], cartridge: Cartridge, build: Path, on_progress
 def _run_all(commands: list[list[str]], on_progress: OnProgress | None) -> None:
     """Runs the compilers, as many at a time as this process has cores; the first failure ends it."""
     started = time.monotonic()
-    num_workers = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    with ThreadPoolExecutor(num_workers, thread_name_prefix="mario-compile") as executor:
+    with ThreadPoolExecutor(num_cores(), thread_name_prefix="mario-compile") as executor:
         waiting: set[Future[None]] = {executor.submit(_run, each, _COMPILE_TIMEOUT_SECONDS) for each in commands}
         try:
             while waiting:

@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,6 +29,7 @@ from mario_a3c.learning.learner import Learner
 from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.config import ModelConfig
 from mario_a3c.models.execution import Execution, choose_device, decide_execution
+from mario_a3c.native.cores import num_cores
 from mario_a3c.native.host_memory import keep_freed_memory
 from mario_a3c.training.env_start import make_groups, record_start
 from mario_a3c.training.progress import Progress
@@ -130,8 +130,7 @@ def console_threads(config: TrainingConfig) -> int:
     num_threads = config.vector_env.num_threads
     if num_threads or not config.collector.overlap_collect:
         return num_threads
-    num_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return num_cores - _CORES_FOR_OTHERS if num_cores >= _MANY_CORES else 0
+    return num_cores() - _CORES_FOR_OTHERS if num_cores() >= _MANY_CORES else 0
 
 
 def make_model(
