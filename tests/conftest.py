@@ -12,6 +12,7 @@ from mario_a3c.errors import RomError
 from mario_a3c.native.config import RomConfig
 from mario_a3c.native.rom import locate_rom
 from tests.support.signals import signals_heard
+from tests.support.torch_threads import one_torch_thread
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -64,13 +65,9 @@ def cache(tmp_path: Path) -> CacheDir:
 
 @pytest.fixture
 def one_thread() -> Iterator[None]:
-    """For tiny networks, which several threads only slow down."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+    """For a single test of tiny networks, which several threads only slow down."""
+    with one_torch_thread():
+        yield
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from mario_a3c.metrics.reader import LineReader, read_records
 from mario_a3c.metrics.schema import FIELDS
 from mario_a3c.monitoring.health import Health, diagnose
 from mario_a3c.training.run import run_training
-from tests.integration.test_training import slowness, small_config
+from tests.support.game_runs import slowness, small_config
 
 pytestmark = pytest.mark.slow
 

@@ -205,6 +205,12 @@ def write_tiny_game(folder: Path) -> Path:
     return path
 
 
+def tiny_game_flags(folder: Path) -> list[str]:
+    """Of a command that is to play it, where it was written to."""
+    where = ["--rom", str(folder / "tiny.nes"), "--allow-unknown-rom", "--cache-dir", str(folder / "cache")]
+    return [*where, "--engine", "interpreter"]
+
+
 def assemble(source: str, origin: int) -> tuple[bytes, dict[str, int]]:
     """The few instructions and modes above; two passes, the first for the labels."""
     labels: dict[str, int] = {}

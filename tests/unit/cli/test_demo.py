@@ -12,7 +12,7 @@ from mario_a3c.cli.main import main
 from mario_a3c.errors import ExitCode
 from mario_a3c.native.start_states import Stage
 from tests.support.arenas import tiny_agent_config, write_agent
-from tests.support.tiny_game import write_tiny_game
+from tests.support.tiny_game import tiny_game_flags, write_tiny_game
 
 
 @pytest.fixture(scope="module")
@@ -31,10 +31,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(place: Path, *flags: str | Path) -> int:
-    rom = (
-        "--rom", place / "tiny.nes", "--allow-unknown-rom", "--cache-dir", place / "cache", "--engine", "interpreter",
-    )  # fmt: skip
-    words = ["demo", "--agents", place / "pretrained", "--device", "cpu", *rom, *flags]
+    words = ["demo", "--agents", place / "pretrained", "--device", "cpu", *tiny_game_flags(place), *flags]
     return main([str(word) for word in words])
 
 

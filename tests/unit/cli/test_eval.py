@@ -9,7 +9,7 @@ import pytest
 from mario_a3c.cli.main import main
 from mario_a3c.errors import ExitCode
 from tests.support.arenas import tiny_agent_config, write_agent
-from tests.support.tiny_game import write_tiny_game
+from tests.support.tiny_game import tiny_game_flags, write_tiny_game
 
 
 @pytest.fixture(scope="module")
@@ -22,16 +22,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(place: Path, *flags: str | Path, checkpoint: str = "agent.pt") -> int:
-    rom = (
-        "--rom",
-        place / "tiny.nes",
-        "--allow-unknown-rom",
-        "--cache-dir",
-        place / "cache",
-        "--engine",
-        "interpreter",
-    )
-    words = ["eval", "--checkpoint", place / checkpoint, "--device", "cpu", *rom, *flags]
+    words = ["eval", "--checkpoint", place / checkpoint, "--device", "cpu", *tiny_game_flags(place), *flags]
     return main([str(word) for word in words])
 
 
@@ -83,8 +74,7 @@ def test_files_hold_what_was_played_and_recordings_replay(
     recordings = sorted((tmp_path / "recordings").glob("*.json"))
     assert len(recordings) == 24
     capsys.readouterr()
-    rom = ["--rom", str(place / "tiny.nes"), "--allow-unknown-rom", "--cache-dir", str(place / "cache")]
-    assert main(["replay", *map(str, recordings), *rom, "--engine", "interpreter"]) == ExitCode.DONE
+    assert main(["replay", *map(str, recordings), *tiny_game_flags(place)]) == ExitCode.DONE
     assert capsys.readouterr().out.count("; as recorded") == 24
 
 

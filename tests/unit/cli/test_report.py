@@ -11,20 +11,11 @@ from mario_a3c.cli.main import main
 from mario_a3c.cli.report import training_curves
 from mario_a3c.errors import ExitCode
 from tests.support.arenas import tiny_agent_config, write_agent
-from tests.support.tiny_game import write_tiny_game
+from tests.support.tiny_game import tiny_game_flags, write_tiny_game
 
 
 def run(place: Path, *flags: str | Path) -> int:
-    rom = (
-        "--rom",
-        place / "tiny.nes",
-        "--allow-unknown-rom",
-        "--cache-dir",
-        place / "cache",
-        "--engine",
-        "interpreter",
-    )
-    words = ["report", *flags, "--device", "cpu", "--no-videos", *rom, "--out", place / "out"]
+    words = ["report", *flags, "--device", "cpu", "--no-videos", *tiny_game_flags(place), "--out", place / "out"]
     return main([str(word) for word in words])
 
 
@@ -101,8 +92,7 @@ def test_a_report_needs_no_optional_package(tmp_path: Path) -> None:
     agent = write_agent(tmp_path / "one.pt", tiny_agent_config())
     words = [
         "report", agent, "--stages", "1-1", "--episodes", "1", "--device", "cpu", "--out", tmp_path / "out",
-        "--rom", tmp_path / "tiny.nes", "--allow-unknown-rom", "--cache-dir", tmp_path / "cache",
-        "--engine", "interpreter",
+        *tiny_game_flags(tmp_path),
     ]  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-c", _WITH_LITTLE, *map(str, words)], capture_output=True, text=True, check=False

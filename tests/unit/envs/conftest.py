@@ -5,24 +5,12 @@ from typing import Any
 
 import pytest
 
-from mario_a3c.cache_dir import CacheConfig, CacheDir
+from mario_a3c.cache_dir import CacheDir
 from mario_a3c.envs.config import MarioEnvConfig, MarioVectorEnvConfig
 from mario_a3c.envs.mario_batch import MarioBatch
 from mario_a3c.envs.progress_map import ProgressMap
 from mario_a3c.native.config import EngineConfig, RomConfig
 from tests.support.tiny_batches import ACTIONS, MakeBatch
-from tests.support.tiny_game import write_tiny_game
-
-
-@pytest.fixture(scope="session")
-def tiny_game(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_tiny_game(tmp_path_factory.mktemp("tiny_game"))
-
-
-@pytest.fixture(scope="session")
-def tiny_cache(tmp_path_factory: pytest.TempPathFactory) -> CacheDir:
-    """Shared, so that the start states are made once."""
-    return CacheDir.open(CacheConfig(cache_dir=tmp_path_factory.mktemp("tiny_cache") / "cache"))
 
 
 @pytest.fixture

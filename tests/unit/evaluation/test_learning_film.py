@@ -9,8 +9,8 @@ import pytest
 from mario_a3c.envs.config import MarioEnvConfig
 from mario_a3c.errors import StorageError
 from mario_a3c.evaluation.learning_film import FRAMES_PER_SECOND, Moment, film_learning, spoken, write_small_gif
+from tests.support.counting_console import CountingConsole
 from tests.support.episode_results import result_of
-from tests.unit.evaluation.test_tour import Screen
 
 
 def moment(seconds: float, *, num_episodes: int = 3, steps: int = 60, num_clears: int = 0) -> Moment:
@@ -22,7 +22,7 @@ def moment(seconds: float, *, num_episodes: int = 3, steps: int = 60, num_clears
 
 def film(moments: list[Moment], **more: Any) -> list[Any]:
     settings = {"columns": 3, "speed": 4, "clip_seconds": 0.5, **more}
-    return list(film_learning(moments, MarioEnvConfig(), Screen, lambda result: b"", **settings))  # type: ignore[arg-type]
+    return list(film_learning(moments, MarioEnvConfig(), CountingConsole, lambda result: b"", **settings))  # type: ignore[arg-type]
 
 
 def test_clips_are_cut_but_for_the_last_which_ends_itself() -> None:

@@ -8,23 +8,8 @@ import pytest
 
 from mario_a3c.envs.config import MarioEnvConfig
 from mario_a3c.evaluation.tour import FRAMES_PER_SECOND, Plan, Scene, film_tour, plan_tour
+from tests.support.counting_console import CountingConsole
 from tests.support.episode_results import result_of
-
-
-class Screen:
-    """Shows how many frames were run since the start."""
-
-    def __init__(self) -> None:
-        self.num_frames = 0
-
-    def load(self, start: bytes) -> None:
-        self.num_frames = 0
-
-    def run_frame(self, pressed: int) -> None:
-        self.num_frames += 1
-
-    def screen(self) -> np.ndarray[Any, np.dtype[np.uint8]]:
-        return np.full((240, 256, 3), self.num_frames % 251, np.uint8)
 
 
 def scene(*, is_clear: bool = True, steps: int = 30, num_tries: int = 1) -> Scene:
@@ -35,7 +20,7 @@ def scene(*, is_clear: bool = True, steps: int = 30, num_tries: int = 1) -> Scen
 
 
 def film(scenes: list[Scene], plan: Plan) -> Iterator[Any]:
-    return film_tour(scenes, plan, Screen)  # type: ignore[arg-type]
+    return film_tour(scenes, plan, CountingConsole)  # type: ignore[arg-type]
 
 
 def test_it_runs_at_the_speed_of_the_game_where_there_is_time() -> None:
