@@ -35,6 +35,7 @@ def single_info(game: Any, episode: Any) -> dict[str, Any]:
         "progress": float(episode["progress"]),
         "end_reason": END_REASONS[end_reason],
         "steps": int(episode["num_steps"]),
+        "frames": int(episode["num_frames"]),
         "return": float(episode["total_reward"]),
     }
 
@@ -48,5 +49,6 @@ def vector_infos(games: npt.NDArray[Any], episodes: npt.NDArray[Any], mask: npt.
     infos["progress"] = episodes["progress"].copy()
     infos["end_reason"] = END_REASONS[end_reasons]
     infos["steps"] = episodes["num_steps"].astype(np.int32)
+    infos["frames"] = episodes["num_frames"].astype(np.int32)
     infos["return"] = episodes["total_reward"].copy()
     return infos | {f"_{name}": mask for name in infos}

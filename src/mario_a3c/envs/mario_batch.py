@@ -319,7 +319,7 @@ class MarioBatch:
 
     def _seeds(self, seed: Seeds) -> npt.NDArray[np.uint64]:
         if isinstance(seed, int | np.integer):
-            return np.arange(seed, seed + self.num_envs).astype(np.uint64)
+            return np.array([(int(seed) + env) % (1 << 64) for env in range(self.num_envs)], np.uint64)
         seeds = np.asarray(seed)
         if seeds.shape != (self.num_envs,) or seeds.dtype.kind not in "iu":
             raise ValueError(f"seed must be an integer or {self.num_envs} of them, got {seed!r}")

@@ -22,7 +22,7 @@ from gymnasium.error import ClosedEnvironmentError
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from mario_a3c.errors import SetupError
+from mario_a3c.errors import MarioError, SetupError
 
 LOG = logging.getLogger("mario.env")
 
@@ -154,7 +154,8 @@ class ProcessVectorEnv(VectorEnv[Array, Array, Array]):
             self.closed = True
             raise SetupError(
                 f"environment {index} could not be made: its process was silent for {self._timeout_seconds:.0f} s or "
-                f"ended (exit code {exit_code}); its log says more where a log folder is given"
+                f"ended (exit code {exit_code}); its log says more where a log folder is given. A script makes "
+                'environments in processes under `if __name__ == "__main__":`'
             )
         LOG.info("[env] env %d/%d ready after %.2f s", index + 1, self.num_envs, seconds)
         return answer[0], answer[1]
@@ -198,6 +199,8 @@ class ProcessVectorEnv(VectorEnv[Array, Array, Array]):
         except (EOFError, OSError):
             self._workers[index].process.join(1.0)
             return None
+        if kind == "refused":
+            raise answer
         if kind == "error":
             raise RuntimeError(f"environment {index} failed:\n{answer}")
         return answer
@@ -243,6 +246,9 @@ def _work(connection: Connection, make: bytes, log: Path | None, timeout_seconds
         env.close()
     except (EOFError, KeyboardInterrupt):
         return  # the parent is gone, or is being stopped
+    except MarioError as error:
+        LOG.info("refused: %s", error)
+        connection.send(("refused", error))
     except Exception:  # noqa: BLE001 - handed over, not swallowed
         LOG.info("failed:\n%s", traceback.format_exc())
         connection.send(("error", traceback.format_exc()))

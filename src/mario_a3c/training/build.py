@@ -68,7 +68,7 @@ def build_training(
     if torch.device(execution.device).type == "cpu":
         keep_freed_memory()
     started, ways = time.monotonic(), Ways(config, cache, stop)
-    envs = make_envs(config, cache, ways) if envs is None else envs
+    envs = make_envs(config, cache, ways, failure_dir) if envs is None else envs
     if failure_dir is not None:
         record_start(failure_dir, envs, time.monotonic() - started)
     model = make_model(config, model_config, execution, envs[0])
@@ -86,13 +86,17 @@ def build_training(
     return Training(Trainer(config.budget, parts, stop), execution, model_config, envs, origin)
 
 
-def make_envs(config: TrainingConfig, cache: CacheDir, ways: Ways) -> list[EnvBatch]:
+def make_envs(config: TrainingConfig, cache: CacheDir, ways: Ways, run_dir: Path | None = None) -> list[EnvBatch]:
     """The game. Frames come one by one: they are stacked where they are learned from. Groups share their threads."""
     vector_env = config.vector_env
     sizes, num_threads = group_sizes(config), console_threads(config)
     progress_map = None
     if vector_env.env.progress == "map":
         progress_map = join_maps({stage: way.progress_map for stage, way in ways.by_stage.items()})
+    if vector_env.vectorization != "native":
+        from mario_a3c.training import other_envs  # Gymnasium is not needed for training, and not everywhere installed
+
+        return make_groups(other_envs.makers(config, sizes, cache, progress_map, run_dir))
     max_starts = num_starts(config, ways)
     makers = [
         functools.partial(

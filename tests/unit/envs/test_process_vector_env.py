@@ -15,7 +15,7 @@ from gymnasium import spaces
 
 from mario_a3c.envs import check_vector_env
 from mario_a3c.envs.process_vector_env import ProcessVectorEnv
-from mario_a3c.errors import SetupError
+from mario_a3c.errors import ConfigError, SetupError
 
 GO, HANG, DIE, FAIL = range(4)
 
@@ -55,6 +55,11 @@ class Tame(Counter):
 class Unmakeable(Counter):
     def __init__(self) -> None:
         raise OSError("no such console")
+
+
+class Refusing(Counter):
+    def __init__(self) -> None:
+        raise ConfigError("leave --this out")
 
 
 class Mortal(Counter):
@@ -124,3 +129,8 @@ def test_an_environment_that_dies_again_and_again_is_given_up(caplog: pytest.Log
         env.reset(seed=0)
     env.close()
     assert caplog.text.count("is replaced") == 3
+
+
+def test_an_error_for_people_reaches_them_as_it_is() -> None:
+    with pytest.raises(ConfigError, match=r"^leave --this out$"):
+        ProcessVectorEnv([Refusing])
