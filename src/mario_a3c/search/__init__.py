@@ -1,0 +1,1 @@
+"""Search for settings: many short runs, and what was best."""

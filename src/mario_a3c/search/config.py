@@ -1,0 +1,31 @@
+"""How much is tried, and where it is kept."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from mario_a3c.errors import ConfigError
+from mario_a3c.options import option
+
+Objective = Literal["avg_return", "clear_rate"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StudyConfig:
+    """A study: trials, each a short training run in this process."""
+
+    trials: int = option(20, "runs that this process makes; the first of a study has the settings as they are given")
+    updates: int = option(500, "updates of each run")
+    objective: Objective = option("avg_return", "what is made as large as possible, of the last episodes of a run")
+    max_seconds: float = option(0.0, "begin no further run after so many seconds, and end the running one; 0: never")
+    seed: int = option(0, "what the search draws from; runs have the seed of their settings")
+    out: Path = option(Path("output/search"), "folder of the runs, the study and the best settings")
+    storage: str = option("", "where the study is kept: a URL (sqlite:///search.db) or a file; by default one in --out")
+    study_name: str = option("mario", "name of the study; processes with one name and storage work on it together")
+
+    def __post_init__(self) -> None:
+        for flag, count in (("--trials", self.trials), ("--updates", self.updates)):
+            if count < 1:
+                raise ConfigError(f"{flag} must be at least 1, got {count}")
+        if self.max_seconds < 0:
+            raise ConfigError(f"--max-seconds must be 0 or more, got {self.max_seconds}")
