@@ -23,6 +23,7 @@ COPY src src
 RUN pip install --no-cache-dir -r requirements.txt
 COPY train.py test.py ./
 COPY scripts scripts
+COPY pretrained pretrained
 
 # A user of its own, with a cache folder it may write to and a folder for runs.
 RUN useradd --create-home --uid 10001 mario \

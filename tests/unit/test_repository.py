@@ -71,6 +71,17 @@ def test_links_between_pages_lead_to_files(tracked: list[Path]) -> None:
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_the_image_holds_what_the_commands_need(repository: Path) -> None:
+    copied = {
+        name
+        for line in re.findall(r"^COPY (.+)$", (repository / "Dockerfile").read_text(), re.MULTILINE)
+        for name in line.split()[:-1]
+    }
+    assert copied >= {"src", "native", "scripts", "pretrained", "train.py", "test.py"}
+    allowed = set(re.findall(r"^!(.+)$", (repository / ".dockerignore").read_text(), re.MULTILINE))
+    assert copied <= allowed, "what is not sent cannot be copied"
+
+
 def test_the_changelog_knows_this_version(repository: Path) -> None:
     assert f"\n## {mario_a3c.__version__}" in (repository / "CHANGELOG.md").read_text()
 
