@@ -1,7 +1,7 @@
 """Where episodes are played: a group of environments, one for each lane."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -54,12 +54,21 @@ class MarioArenas:
     cache: CacheDir
     num_threads: int = 1
     """Of each arena's consoles; more than one where one group of lanes is all there is."""
+    keeps_consoles: bool = False
+    """For whoever evaluates again and again: making hundreds of consoles takes as long as playing a short episode."""
+    _kept: dict[tuple[Mode, int], list[MarioBatch]] = field(default_factory=dict, init=False, repr=False)
 
     def __call__(self, mode: Mode, num_lanes: int) -> Arena:
+        kept = self._kept.setdefault((mode, num_lanes), [])
+        try:  # not asked first whether there are any: several threads take them
+            batch = kept.pop()
+        except IndexError:
+            batch = self._make_batch(mode, num_lanes)
+        return MarioArena(batch, kept.append if self.keeps_consoles else MarioBatch.close)
+
+    def _make_batch(self, mode: Mode, num_lanes: int) -> MarioBatch:
         config = MarioVectorEnvConfig(num_envs=num_lanes, num_threads=self.num_threads, env=env_of_mode(self.env, mode))
-        return MarioArena(
-            MarioBatch(config, rom=self.rom, engine=self.engine, cache=self.cache, autoreset=False, max_starts=1)
-        )
+        return MarioBatch(config, rom=self.rom, engine=self.engine, cache=self.cache, autoreset=False, max_starts=1)
 
 
 def env_of_mode(env: MarioEnvConfig, mode: Mode) -> MarioEnvConfig:
@@ -86,8 +95,9 @@ class MarioArena:
     """The game. Where an episode has ended, the player stands at the start of the stage until the next one begins: left
     alone, the game would go on through lost lives and the screens between, which costs more than an episode."""
 
-    def __init__(self, batch: MarioBatch) -> None:
-        self._batch = batch
+    def __init__(self, batch: MarioBatch, give_back: Callable[[MarioBatch], None] = MarioBatch.close) -> None:
+        """On consoles that may have been played on before: an episode begins with a reset."""
+        self._batch, self._give_back = batch, give_back
         self._states = [batch.starts[0].state] * batch.num_envs
         self.observations = batch.observations
         self.ended: Bools = np.zeros(batch.num_envs, np.bool_)
@@ -118,4 +128,4 @@ class MarioArena:
             self._batch.reset(mask=mask, state=self._states)
 
     def close(self) -> None:
-        self._batch.close()
+        self._give_back(self._batch)

@@ -51,12 +51,13 @@ CPU_LANES, GPU_LANES = 16, 128
 class NetworkPlayer:
     """A network that plays greedily or draws its actions, with its memory, and with its noise off."""
 
-    def __init__(self, model: MarioActorCritic, device: torch.device) -> None:
-        """Plays in float32, and uncompiled: what is measured is the agent, and not a way to run it."""
+    def __init__(self, model: MarioActorCritic, device: torch.device, num_lanes: int | None = None) -> None:
+        """Plays in float32, and uncompiled: what is measured is the agent, and not a way to run it. Without
+        `num_lanes` as many as suit the device: results of others are compared with these."""
         self.execution = Execution(str(device), "float32", "none", "evaluation")
         self.model = self.execution.acting_copy(model)
         is_gpu = device.type == "cuda"
-        self.num_lanes = GPU_LANES if is_gpu else CPU_LANES
+        self.num_lanes = num_lanes or (GPU_LANES if is_gpu else CPU_LANES)
         self.max_threads: int | None = 1 if is_gpu else None
 
     def sit_down(self, mode: Mode, seed: int) -> LanePlayer:

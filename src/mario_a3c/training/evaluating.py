@@ -83,7 +83,8 @@ def place_of(config: TrainingConfig, training: Training) -> Place | None:
     cache = CacheDir.open(config.cache)
     env = config.vector_env.env
     rom = RomConfig(rom=envs.rom.path, allow_unknown_rom=True)
-    arenas = MarioArenas(env, rom, config.engine, cache, num_threads=num_cores() if is_on_gpu(training) else 1)
+    num_threads = num_cores() if is_on_gpu(training) else 1
+    arenas = MarioArenas(env, rom, config.engine, cache, num_threads=num_threads, keeps_consoles=True)
     studio = Studio(envs.rom, config.engine.engine, cache, start_states(envs.rom, cache), env)
     return Place(arenas, stages_to_play(env, envs.rom), studio)
 

@@ -34,6 +34,7 @@ from mario_a3c.training.build import Training
 LOG = logging.getLogger("mario.eval")
 
 _PLAIN = Execution("cpu", "float32", "none", "evaluation")
+_GPU_LANES = 512  # all fresh episodes that may end a run at once, while it waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,8 @@ class Evaluator:
         """
         if self._player is None:
             model = build.make_model(self.config, self._training.model_config, _PLAIN, self._training.envs[0])
-            self._player = NetworkPlayer(model, torch.device(self._training.execution.device))
+            device = torch.device(self._training.execution.device)
+            self._player = NetworkPlayer(model, device, _GPU_LANES if device.type == "cuda" else None)
         self._player.model.load_state_dict((weights or self.weights()).tensors)
         specs = list_episodes(stages or self.place.stages, modes, num_episodes)
         stop, failures = self._training.trainer.stop, FailureCount(max_failures)

@@ -12,7 +12,7 @@ from mario_a3c.cache_dir import CacheDir
 from mario_a3c.envs import MarioEnv, MarioEnvConfig, RewardConfig
 from mario_a3c.envs.mario import FrameSkip, FusedPreprocessWrapper, MarioRewardWrapper, ProgressInfoWrapper
 from mario_a3c.native.config import EngineConfig, RomConfig
-from tests.unit.envs.conftest import ACTIONS, DIE, NOOP, RIGHT, SCORE
+from tests.support.tiny_batches import ACTIONS, DIE, NOOP, RIGHT, SCORE
 
 MakeEnv = Callable[..., MarioEnv]
 

@@ -17,7 +17,7 @@ from mario_a3c.envs.mario_batch import MarioBatch, env_seeds
 from mario_a3c.envs.process_vector_env import ProcessVectorEnv
 from mario_a3c.envs.vector_env_batch import VectorEnvBatch
 from mario_a3c.native.config import EngineConfig, RomConfig
-from tests.unit.envs.conftest import ACTIONS, NOOP, RIGHT, MakeBatch
+from tests.support.tiny_batches import ACTIONS, NOOP, RIGHT, MakeBatch
 
 _ARRAYS = ("observations", "terminated", "truncated", "episodes")
 

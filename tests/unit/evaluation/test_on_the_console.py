@@ -1,5 +1,6 @@
 """Episodes on a real console, with a home-made game: modes, engines, and recordings that lead to the same end."""
 
+import itertools
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.envs.config import AugmentationConfig, MarioEnvConfig
 from mario_a3c.envs.env_batch import EndReason
+from mario_a3c.envs.mario_batch import MarioBatch
 from mario_a3c.envs.play import replay
 from mario_a3c.envs.recording import Recording
 from mario_a3c.errors import SaveStateError
@@ -90,6 +92,25 @@ def test_idle_frames_and_sticky_actions_are_drawn_as_promised(arenas: MarioArena
         else:
             assert (held == each.actions).all()
     assert 0.21 < stuck[True] / stuck.total() < 0.29
+
+
+def test_on_consoles_that_were_played_on_before_episodes_are_the_same(
+    arenas: MarioArenas, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[MarioBatch] = []
+    make_batch = MarioArenas._make_batch
+
+    def make(*of_what: Any) -> MarioBatch:
+        made.append(make_batch(*of_what))
+        return made[-1]
+
+    monkeypatch.setattr(MarioArenas, "_make_batch", make)
+    fresh = [each.as_row() for each in play(arenas)]
+    kept, steps = replace(arenas, keeps_consoles=True), itertools.count()
+    play(kept, should_stop=lambda: next(steps) > 40)  # in the middle of episodes
+    num_made = len(made)
+    assert [each.as_row() for each in play(kept)] == fresh
+    assert len(made) == num_made
 
 
 def test_every_episode_is_a_recording_that_leads_to_the_same_end(
