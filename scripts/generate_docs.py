@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mario_a3c.cli.main import COMMANDS
 from mario_a3c.config.reference import configuration_page
-from mario_a3c.metrics.schema import schema_page
+from mario_a3c.metrics.schema_page import schema_page
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 

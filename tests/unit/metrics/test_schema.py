@@ -15,8 +15,8 @@ from mario_a3c.metrics.schema import (
     complete,
     curves,
     problems_of,
-    schema_page,
 )
+from mario_a3c.metrics.schema_page import schema_page
 
 # The fields that are promised by name.
 PROMISED = [
