@@ -23,9 +23,11 @@ class EvaluateInTurn:
         evaluator, moment = self._evaluator, self._evaluator.moment
         if moment.update % self._interval:
             return
-        summaries = summarize(evaluator.play(("sampled",), evaluator.config.evaluation.eval_episodes))
+        state = evaluator.learner_state()
+        num_episodes = evaluator.config.evaluation.eval_episodes
+        summaries = summarize(evaluator.play(("sampled",), num_episodes, weights=evaluator.weights_in(state)))
         if summaries:
-            evaluator.keep([each.as_dict() for each in summaries], evaluator.learner_state(), moment)
+            evaluator.keep([each.as_dict() for each in summaries], state, moment)
 
 
 class EvaluateBeside:

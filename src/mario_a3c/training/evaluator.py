@@ -111,8 +111,12 @@ class Evaluator:
         return self.config.vector_env.seed + 1_000_003 * self.progress.num_updates
 
     def weights(self) -> Weights:
+        """Of now."""
+        return self.weights_in(self.learner_state())
+
+    def weights_in(self, learner_state: Mapping[str, Any]) -> Weights:
         """Averaged or last, as `mario eval` takes them from a checkpoint."""
-        return Weights(*choose_weights(self.learner_state(), self.config, "auto"))
+        return Weights(*choose_weights(learner_state, self.config, "auto"))
 
     def learner_state(self) -> dict[str, Any]:
         """The part of the learner's state that can play."""
