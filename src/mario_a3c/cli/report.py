@@ -18,16 +18,11 @@ if TYPE_CHECKING:
     from mario_a3c.evaluation.config import Mode
     from mario_a3c.evaluation.episodes import EpisodeResult
     from mario_a3c.evaluation.players import Player
-    from mario_a3c.evaluation.plots import Curve
     from mario_a3c.evaluation.report import Contender, Report
-    from mario_a3c.evaluation.videos import Studio
     from mario_a3c.native.start_states import Stage
     from mario_a3c.training.agent import Agent
 
 LOG = logging.getLogger("mario.report")
-
-
-_MOST_POINTS = 400  # of a curve
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -133,6 +128,7 @@ def draw_again(arguments: Arguments, cache: CacheDir) -> "Report":
     """What was measured on one machine, with the pictures that this one can draw. For videos one has to play."""
     from mario_a3c.envs.config import MarioEnvConfig
     from mario_a3c.evaluation.report_files import load_report, read_report
+    from mario_a3c.evaluation.report_media import draw_pictures
 
     assert arguments.drawn_from is not None
     earlier = None if arguments.compare is None else read_report(arguments.compare)
@@ -184,6 +180,7 @@ def judge(
 ) -> "Contender":
     """Each stage is played by whoever it belongs to; without any such rule, by all that there are."""
     from mario_a3c.evaluation.report import AgentFile, Contender
+    from mario_a3c.evaluation.report_media import draw_pictures, film_stages, training_curves
     from mario_a3c.training.release import kind_of
 
     films, slug = will_film(arguments), f"agent{number}"
@@ -199,7 +196,8 @@ def judge(
         results += played
         files.update({str(stage): AgentFile(path.name, kind_of(agent.config)) for stage in chosen})
         if films:
-            videos.update(film(arguments.studio_of(agent.config.vector_env.env, cache), played, arguments.folder, slug))
+            studio = arguments.studio_of(agent.config.vector_env.env, cache)
+            videos.update(film_stages(studio, played, arguments.folder, slug))
     if not results:
         raise ConfigError(f"{entrant.name} have no agent for --stages {arguments.stages}")
     results.sort(key=lambda each: stages.index(each.spec.stage))
@@ -267,48 +265,3 @@ def play(
         seed=arguments.seed, num_threads=arguments.num_threads, with_traces=with_traces,
         on_episode=HowFar(len(specs), "episodes", LOG).one_more,
     )  # fmt: skip
-
-
-def draw_pictures(studio: "Studio", results: "Sequence[EpisodeResult]", out: Path, slug: str) -> dict[str, str]:
-    from mario_a3c.envs.png import write_png
-    from mario_a3c.errors import RomError
-    from mario_a3c.evaluation.ends_picture import draw_ends
-
-    names: dict[str, str] = {}
-    for stage in dict.fromkeys(each.spec.stage for each in results):
-        # Greedy play is one trajectory, which a hundred discs in one place would make too much of.
-        played = [each for each in results if each.spec.stage == stage and each.spec.mode != "greedy"]
-        try:
-            picture = draw_ends(played, studio.console(), studio.starts[stage])
-        except RomError as error:
-            LOG.warning("no picture of %s: %s", stage, error)
-            continue
-        names[str(stage)] = f"{slug}_{stage}_ends.png"
-        write_png(out / names[str(stage)], picture)
-    return names
-
-
-def film(studio: "Studio", results: "Sequence[EpisodeResult]", out: Path, slug: str) -> dict[str, str]:
-    from mario_a3c.evaluation.videos import best_of, write_episode_video
-
-    names: dict[str, str] = {}
-    for stage in dict.fromkeys(each.spec.stage for each in results):
-        best = best_of([each for each in results if each.spec.stage == stage])
-        names[str(stage)] = f"{slug}_{stage}.mp4"
-        LOG.info("wrote %s", write_episode_video(studio, best, out / names[str(stage)]))
-    return names
-
-
-def training_curves(folder: Path) -> "list[Curve]":
-    """From what a run wrote about itself, where the checkpoint still lies in its folder."""
-    from mario_a3c.evaluation.plots import Curve
-    from mario_a3c.metrics.reader import LineReader
-
-    sources = {"training": "metrics.jsonl", "evaluation": "evaluations.jsonl"}
-    found = []
-    for name, file in sources.items():
-        records = [record for record in LineReader(folder / file) if record.get("clear_rate") is not None]
-        points = [(float(each["global_step"]), float(each["clear_rate"])) for each in records if "global_step" in each]
-        if points:
-            found.append(Curve(name, sorted(points)[:: -(-len(points) // _MOST_POINTS)]))
-    return found

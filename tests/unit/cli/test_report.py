@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mario_a3c.cli.main import main
-from mario_a3c.cli.report import training_curves
 from mario_a3c.errors import ExitCode
+from mario_a3c.evaluation.report_media import training_curves
 from tests.support.arenas import tiny_agent_config, write_agent
 from tests.support.tiny_game import tiny_game_flags, write_tiny_game
 
