@@ -1,5 +1,6 @@
 """`mario doctor`: looks at this machine piece by piece and says what each missing thing costs."""
 
+import functools
 import importlib.util
 import os
 import shutil
@@ -41,7 +42,6 @@ OPTIONAL_PACKAGES = (
     ("pygame", "a window for playing and watching", "window"),
     ("av", "videos of episodes", "video"),
     ("moviepy", "Gymnasium's own video recorder", "video"),
-    ("pygame", "a window to watch and to play in", "window"),
     ("stable_retro", "the reference emulators, for comparison", "reference"),
 )
 
@@ -84,10 +84,11 @@ def examine(arguments: Arguments) -> Iterator[Finding]:
     cache: CacheDir | None = None
     try:
         cache = CacheDir.open(arguments.cache)
-        yield Finding("ok", "cache", str(cache.root))
-        yield from failing("rom", lambda: check_rom(arguments.rom, CacheDir.open(arguments.cache)))
     except MarioError as error:
         yield Finding("fail", "cache", f"{error} (the ROM cannot be looked for without it)")
+    else:
+        yield Finding("ok", "cache", str(cache.root))
+        yield from failing("rom", functools.partial(check_rom, arguments.rom, cache))
     yield from failing("torch", lambda: check_torch(cache))
     yield from failing("disk", check_disk)
     yield from check_optional_packages()

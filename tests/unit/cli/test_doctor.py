@@ -96,6 +96,8 @@ def test_every_optional_package_has_its_extra(repository: Path) -> None:
     tomllib = pytest.importorskip("tomllib", reason="new in Python 3.11")
     extras = tomllib.loads((repository / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert {extra for _, _, extra in doctor.OPTIONAL_PACKAGES} == extras.keys() - {"dev"}
+    packages = [package for package, _, _ in doctor.OPTIONAL_PACKAGES]
+    assert len(set(packages)) == len(packages)
 
 
 def test_an_unusable_cache_folder_is_a_finding(tmp_path: Path) -> None:
