@@ -6,21 +6,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = [
-    "ablate.py",
-    "backfill_global_step.py",
-    "benchmark_clearing.py",
-    "benchmark_evaluation.py",
-    "benchmark_overlap.py",
-    "benchmark_progress.py",
-    "benchmark_replay.py",
-    "choose_agents.py",
-    "compatibility_smoke.py",
-    "film_learning.py",
-    "generate_docs.py",
-    "inspect_checkpoint.py",
-    "metrics_summary.py",
-]
+SCRIPTS = sorted(path.name for path in (Path(__file__).resolve().parents[2] / "scripts").glob("*.py"))
 
 
 def run(repository: Path, *argv: str) -> "subprocess.CompletedProcess[str]":
@@ -52,7 +38,6 @@ def test_evaluation_without_a_checkpoint_says_what_to_do(repository: Path, tmp_p
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_every_script_has_help_and_a_dry_run(repository: Path, script: str) -> None:
-    assert {path.name for path in (repository / "scripts").glob("*.py")} == set(SCRIPTS)
     assert "--dry-run" in run(repository, f"scripts/{script}", "-h").stdout
 
 
