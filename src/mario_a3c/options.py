@@ -8,7 +8,7 @@ The command line, the JSON file, the reference page and the checkpoint metadata 
 """
 
 from collections.abc import Mapping
-from dataclasses import Field, field
+from dataclasses import Field, field, fields
 from typing import Any, TypeVar
 
 Config = TypeVar("Config")
@@ -32,6 +32,16 @@ def section(config_class: type[Config]) -> Config:
     """A field that holds another component's config, with that config's own defaults."""
     nested: Config = field(default_factory=config_class)
     return nested
+
+
+def own_fields_first(config_class: type) -> "list[Field[Any]]":
+    """In the order in which a user reads them: what a command shares with others, in a base class, comes last."""
+    by_class = [getattr(each, "__annotations__", {}) for each in config_class.__mro__]
+
+    def generation(config_field: "Field[Any]") -> int:
+        return next(number for number, names in enumerate(by_class) if config_field.name in names)
+
+    return sorted(fields(config_class), key=generation)
 
 
 def is_option(config_field: "Field[Any]") -> bool:

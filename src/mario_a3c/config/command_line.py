@@ -17,7 +17,7 @@ from tyro.constructors import (
 )
 
 from mario_a3c.config.paths import parse_path
-from mario_a3c.options import alias_of, flag_of, help_of, is_option, is_positional
+from mario_a3c.options import alias_of, flag_of, help_of, is_option, is_positional, own_fields_first
 
 Arguments = TypeVar("Arguments")
 
@@ -72,19 +72,9 @@ def _fields_from_options(info: StructTypeInfo) -> StructConstructorSpec | None:
             type=_with_flag(field, types[field.name]),
             default=getattr(info.default, field.name),
         )
-        for field in _own_fields_first(info.type)
+        for field in own_fields_first(info.type)
     )
     return StructConstructorSpec(instantiate=info.type, fields=tuple(fields))
-
-
-def _own_fields_first(config_class: type) -> "list[dataclasses.Field[Any]]":
-    """Those of a base class come last: they are what a command shares with others."""
-    by_class = [getattr(each, "__annotations__", {}) for each in config_class.__mro__]
-
-    def generation(field: "dataclasses.Field[Any]") -> int:
-        return next(number for number, names in enumerate(by_class) if field.name in names)
-
-    return sorted(dataclasses.fields(config_class), key=generation)
 
 
 def _with_flag(field: "dataclasses.Field[Any]", annotation: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mario_a3c.options import flag_of, help_of, is_option, is_positional
+from mario_a3c.options import flag_of, help_of, is_option, is_positional, own_fields_first
 
 _HEAD = """# Configuration
 
@@ -39,7 +39,7 @@ def configuration_page(commands: Sequence[tuple[str, type[Any]]]) -> str:
 def _sections(config_class: type[Any]) -> Iterator[tuple[str, type[Any]]]:
     """Every section below a class that has options of its own, under its name in a JSON file."""
     hints = typing.get_type_hints(config_class)
-    for field in dataclasses.fields(config_class):
+    for field in own_fields_first(config_class):
         if not is_option(field):
             nested = hints[field.name]
             if any(is_option(each) for each in dataclasses.fields(nested)):
@@ -49,7 +49,7 @@ def _sections(config_class: type[Any]) -> Iterator[tuple[str, type[Any]]]:
 
 def _table(config_class: type[Any]) -> list[str]:
     hints = typing.get_type_hints(config_class)
-    rows = [_row(field, hints[field.name]) for field in dataclasses.fields(config_class) if is_option(field)]
+    rows = [_row(field, hints[field.name]) for field in own_fields_first(config_class) if is_option(field)]
     return ["| option | value | default | meaning |", "| --- | --- | --- | --- |", *rows, ""] if rows else []
 
 

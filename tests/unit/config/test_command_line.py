@@ -119,8 +119,8 @@ def test_what_commands_share_comes_behind_what_is_their_own(capsys: pytest.Captu
     assert parse_command(Command, ["--device", "cpu"], prog="mario x") == Command(device="cpu")
     with pytest.raises(SystemExit):
         parse_command(Command, ["--help"], prog="mario x")
-    told = capsys.readouterr().out
-    assert 0 < told.index("--stages") < told.index("--device")
+    for told in (capsys.readouterr().out, configuration_page([("x", Command)])):
+        assert 0 < told.index("--stages") < told.index("--device")
 
 
 def test_the_reference_page_tells_the_same() -> None:
