@@ -36,19 +36,20 @@ OPTIONAL_PACKAGES = (
     ("wandb", "metrics mirrored to Weights & Biases", "wandb"),
     ("duckdb", "a run's metrics as one Parquet table", "parquet"),
     ("matplotlib", "curves of `mario status --plot`", "plot"),
-    ("ray", "training and search over several machines", "ray"),
-    ("fastapi", "the dashboard", "dashboard"),
-    ("playwright", "tests of the dashboard in a real browser", "browser"),
-    ("pygame", "a window for playing and watching", "window"),
     ("av", "videos of episodes", "video"),
     ("moviepy", "Gymnasium's own video recorder", "video"),
+    ("pygame", "a window for playing and watching", "window"),
     ("stable_retro", "the reference emulators, for comparison", "reference"),
 )
+
+# Consoles, and the package each needs.
+_BACKENDS = {"native": None, "nes-py": "nes_py", "fc-emulator": "fc_emulator"}
+_TRIAL_SECONDS = 20.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Arguments:
-    """Check Python, compiler, native library, ROM, PyTorch, disk and optional packages."""
+    """Check Python, compiler, native library, ROM, an environment on each console, PyTorch, disk, optional packages."""
 
     show_model: bool = option(False, "also build the network and say how big it is", flag="--model")
     model: ModelConfig = section(ModelConfig)
@@ -89,6 +90,7 @@ def examine(arguments: Arguments) -> Iterator[Finding]:
     else:
         yield Finding("ok", "cache", str(cache.root))
         yield from failing("rom", functools.partial(check_rom, arguments.rom, cache))
+        yield from failing("environment", functools.partial(check_environments, arguments.rom, cache))
     yield from failing("torch", lambda: check_torch(cache))
     yield from failing("disk", check_disk)
     yield from check_optional_packages()
@@ -149,6 +151,34 @@ def check_rom(config: RomConfig, cache: CacheDir) -> Iterator[Finding]:
         yield Finding("warn", "rom", "not here yet; it is fetched at first use, or now with `mario rom`")
     else:
         yield Finding("ok", "rom", f"{rom.title}, from {rom.source} ({rom.path})")
+
+
+def check_environments(config: RomConfig, cache: CacheDir) -> Iterator[Finding]:
+    """One on each console that is here."""
+    rom = find_rom(config, cache)
+    if rom is None:
+        return
+    for backend, package in _BACKENDS.items():
+        if package is None or importlib.util.find_spec(package) is not None:
+            folders = ["--rom", str(rom.path), "--cache-dir", str(cache.root)]
+            command = [sys.executable, "-m", "mario_a3c.envs.trial", "--backend", backend, *folders]
+            yield try_environment(backend, [*command, "--seconds", str(_TRIAL_SECONDS)], _TRIAL_SECONDS)
+
+
+def try_environment(backend: str, command: Sequence[str], seconds: float) -> Finding:
+    """In a process of its own, which writes down where it hangs before it is ended for that."""
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=seconds + 10, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return Finding("fail", "environment", f"{backend}: silent for {seconds + 10:.0f} s, and without a stack")
+    if done.returncode == 0:
+        return Finding("ok", "environment", f"{backend}: {done.stdout.strip()}")
+    said = done.stderr.strip()
+    ending = f"ended with exit code {done.returncode}: {said or 'it said nothing'}"
+    why = f"blocks; its stack:\n{said}" if said.startswith("Timeout (") else ending
+    return Finding("fail" if backend == "native" else "warn", "environment", f"{backend}: {why}")
 
 
 def check_torch(cache: CacheDir | None) -> Iterator[Finding]:

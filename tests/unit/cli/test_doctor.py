@@ -1,5 +1,6 @@
 """The doctor on machines that lack things."""
 
+import re
 import shutil
 import sys
 from dataclasses import replace
@@ -8,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mario_a3c.cache_dir import CacheConfig
+from mario_a3c.cache_dir import CacheConfig, CacheDir
 from mario_a3c.cli import doctor
 from mario_a3c.cli.doctor import Arguments, Finding, examine
 from mario_a3c.errors import NativeLibraryError
@@ -16,12 +17,14 @@ from mario_a3c.models.config import ExecutionConfig, ModelConfig
 from mario_a3c.models.torch_probe import Bfloat16Report, TorchError, TorchReport
 from mario_a3c.native.config import RomConfig
 from tests.support.cartridges import write_cartridge
+from tests.support.tiny_game import write_tiny_game
 
 
 @pytest.fixture(autouse=True)
 def _a_machine_with_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "describe_torch", lambda: TorchReport("2.13.0", 2, []))
     monkeypatch.setattr(doctor, "probe_cpu_bfloat16", lambda *_: Bfloat16Report("limited", "killed by SIGILL"))
+    monkeypatch.setattr(doctor, "_BACKENDS", {})  # the cartridge of these tests is no game
 
 
 @pytest.fixture
@@ -95,7 +98,8 @@ def test_an_untested_python_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_every_optional_package_has_its_extra(repository: Path) -> None:
     tomllib = pytest.importorskip("tomllib", reason="new in Python 3.11")
     extras = tomllib.loads((repository / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert {extra for _, _, extra in doctor.OPTIONAL_PACKAGES} == extras.keys() - {"dev"}
+    tests_alone = {"dev", "browser"}
+    assert {extra for _, _, extra in doctor.OPTIONAL_PACKAGES} == extras.keys() - tests_alone
     packages = [package for package, _, _ in doctor.OPTIONAL_PACKAGES]
     assert len(set(packages)) == len(packages)
 
@@ -147,3 +151,42 @@ def test_the_model_is_built_and_measured_when_asked_for(arguments: Arguments) ->
     assert "1,024 bytes of memory" in findings(gru)["model"].detail
     absent = replace(asked, execution=ExecutionConfig(device="cuda:99"))
     assert findings(absent)["model"].status == "fail"
+
+
+def test_an_environment_is_made_and_stepped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_BACKENDS", {"native": None, "fc-emulator": "no_such_package"})
+    rom = RomConfig(rom=write_tiny_game(tmp_path), allow_unknown_rom=True)
+    cache = CacheDir.open(CacheConfig(cache_dir=tmp_path / "cache"))
+    (finding,) = doctor.check_environments(rom, cache)
+    assert finding.status == "ok", finding.detail
+    assert finding.detail.startswith("native: made and stepped in")
+
+
+def test_an_environment_that_blocks_leaves_its_stack() -> None:
+    hang = (
+        "import time; from mario_a3c.envs import trial; trial.make_and_step = lambda *_: time.sleep(60); "
+        "trial.main(['--rom', 'x', '--cache-dir', 'x', '--seconds', '0.2'])"
+    )
+    finding = doctor.try_environment("native", [sys.executable, "-c", hang], 20.0)
+    assert finding.status == "fail"
+    assert "blocks" in finding.detail
+    assert "trial.py" in finding.detail, "where it blocks"
+
+
+def test_an_environment_that_cannot_be_made_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "_BACKENDS", {"fc-emulator": None})
+    cache = CacheDir.open(CacheConfig(cache_dir=tmp_path / "cache"))
+    rom = RomConfig(rom=write_tiny_game(tmp_path), allow_unknown_rom=True)
+    (finding,) = doctor.check_environments(rom, cache)
+    assert finding.status == "warn", "training does not need it"
+    assert "fc_emulator cannot be imported" in finding.detail
+
+
+def test_only_packages_that_something_here_uses_are_missed(repository: Path) -> None:
+    names = [name for name, *_ in doctor.OPTIONAL_PACKAGES]
+    assert len(set(names)) == len(names)
+    sources = [path for path in (repository / "src").rglob("*.py") if path.name != "doctor.py"]
+    text = "\n".join(path.read_text() for path in sources)
+    by_others = {"moviepy"}  # Gymnasium's
+    unused = [name for name in names if not re.search(rf"(import |[\"']){name}\b", text)]
+    assert set(unused) <= by_others
