@@ -32,11 +32,11 @@ def main() -> int:
             counts[outcome.kind] += 1
             if not (arguments.quiet and outcome.kind == "unchanged"):
                 would = "would be " if is_dry_run and outcome.is_change else ""
-                print(f"{would}{outcome.kind}: {outcome.path}: {outcome.message}")
+                print(f"[migrate] {would}{outcome.kind}: {outcome.path}: {outcome.message}")
     except MarioError as error:
-        print(f"backfill: {error}", file=sys.stderr)
+        print(f"[migrate][error] {error}", file=sys.stderr)
         return error.exit_code
-    print(", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())) or "no checkpoints")
+    print("[migrate]", ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())) or "no checkpoints")
     is_open = counts["unclear"] > 0 or counts["reconstructed"] + counts["rebuilt"] > 0
     return 1 if arguments.check and is_open else 0
 

@@ -57,22 +57,23 @@ def main() -> int:
         for rollout in arguments.rollout_list
         for mode in arguments.modes
     ]
-    print(f"{len(cases)} cases, {arguments.seconds:g} s each")
+    print(f"[benchmark] {len(cases)} cases, {arguments.seconds:g} s each")
     if arguments.dry_run:
         for mode, num_envs, rollout in cases:
-            print(f"would measure {mode}, {num_envs} environments x {rollout} steps")
+            print(f"[benchmark] would measure {mode}, {num_envs} environments x {rollout} steps")
         return 0
     path = arguments.out / f"bench_overlap_{datetime.now():%Y%m%d-%H%M%S}.csv"  # noqa: DTZ005 -- of the user's wall
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS)
         writer.writeheader()
-        for mode, num_envs, rollout in cases:
+        for number, (mode, num_envs, rollout) in enumerate(cases, 1):
             row = row_of(measure_case(arguments, mode, num_envs, rollout))
             writer.writerow(row)
             file.flush()  # what is measured stays, whatever comes
-            print(f"{mode}, {num_envs} x {rollout}: {row['steps_per_sec']:,.0f} steps/s")
-    print(f"wrote {path}")
+            speed = f"{row['steps_per_sec']:,.0f} steps/s"
+            print(f"[benchmark] {mode}, {num_envs} x {rollout}: {speed} ({number} of {len(cases)})", flush=True)
+    print(f"[benchmark] wrote {path}")
     return 0
 
 

@@ -53,6 +53,7 @@ class Arguments(AgentArguments):
 
 def main(argv: Sequence[str]) -> int:
     arguments = parse_command(Arguments, argv, prog="mario eval")
+    from mario_a3c.envs.window import load_pygame
     from mario_a3c.evaluation.files import expect_writable, write_csv, write_json
     from mario_a3c.evaluation.summary import cleared_stages, summarize
     from mario_a3c.video import load_av
@@ -61,6 +62,8 @@ def main(argv: Sequence[str]) -> int:
         expect_writable(path)
     if arguments.videos.video != "none":
         load_av()
+    if arguments.render:
+        load_pygame()  # before anything is played for nothing
     evaluated = evaluate(arguments, CacheDir.open(arguments.cache))
     if arguments.json is not None:
         write_json(arguments.json, evaluated.results, evaluated.about)

@@ -42,8 +42,9 @@ class Arguments(GameArguments):
 
 def main(argv: Sequence[str]) -> int:
     arguments = parse_command(Arguments, argv, prog="mario watch")
-    from mario_a3c.envs.window import Window
+    from mario_a3c.envs.window import Window, load_pygame
 
+    load_pygame()  # before anything is played for nothing
     watch(arguments, Window("mario watch", scale=arguments.scale))
     return ExitCode.DONE
 

@@ -85,5 +85,5 @@ def load_pygame() -> Any:
     except ImportError as error:
         raise SetupError(
             "a window needs the package pygame: `pip install 'mario-a3c[window]'` (or pygame-ce); "
-            "render_mode='rgb_array' needs nothing"
+            "a video (`mario eval --video game`) and render_mode='rgb_array' need none"
         ) from error

@@ -48,6 +48,7 @@ def test_the_overlap_script_knows_both_spellings(repository: Path) -> None:
     ):
         done = script(repository, *flags, "--dry-run")
         assert done.stdout.count("would measure") == 4
+        assert all(line.startswith("[benchmark] ") for line in done.stdout.splitlines())
         assert "would measure overlap, 8 environments x 16 steps" in done.stdout
     assert script(repository, "--rollout-list", "many").returncode == 2
 

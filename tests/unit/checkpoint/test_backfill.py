@@ -182,12 +182,14 @@ def script(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
 def test_the_script_says_what_it_does_and_ends_with_a_code(tmp_path: Path, repository: Path) -> None:
     write(tmp_path, 2000, **OLD)
     checked = script(repository, "backfill_global_step.py", str(tmp_path), "--check")
-    assert (checked.returncode, checked.stdout.splitlines()[-1]) == (1, "1 reconstructed")
+    assert (checked.returncode, checked.stdout.splitlines()[-1]) == (1, "[migrate] 1 reconstructed")
     assert "would be reconstructed" in checked.stdout
+    assert all(line.startswith("[migrate] ") for line in checked.stdout.splitlines())
     done = script(repository, "backfill_global_step.py", str(tmp_path), "--assume-rollout-steps", "10")
     assert done.returncode == 0
     assert "160,000" in done.stdout
-    assert script(repository, "backfill_global_step.py", str(tmp_path), "--check", "--quiet").stdout == "1 unchanged\n"
+    again = script(repository, "backfill_global_step.py", str(tmp_path), "--check", "--quiet")
+    assert again.stdout == "[migrate] 1 unchanged\n"
 
 
 @pytest.mark.slow
