@@ -36,9 +36,9 @@ FREE_SETTINGS = (
 )  # fmt: skip
 """Where and how long a run runs and what is seen of it, not what it is."""
 FIXED_SETTINGS = (
-    "model.", "vector_env.num_envs", "vector_env.seed", "vector_env.env.", "starts.", "curriculum.curriculum",
-    "collector.overlap_collect", "collector.env_groups", "learner.ema_decay",
-    "replay.per", "replay.per_capacity", "replay.per_memory_gb",
+    "model.", "vector_env.num_envs", "vector_env.seed", "vector_env.vectorization", "vector_env.backend",
+    "vector_env.env.", "starts.", "curriculum.curriculum", "collector.overlap_collect", "collector.env_groups",
+    "learner.ema_decay", "replay.per", "replay.per_capacity", "replay.per_memory_gb",
 )  # fmt: skip
 """What the saved state has its shape and meaning from."""
 _SEQUENCE_LENGTH = "collector.rollout_steps"  # fixed, too, where sequences of it are replayed

@@ -59,6 +59,13 @@ def test_an_overlapped_run_says_what_it_does_without(tmp_path: Path, caplog: pyt
     assert "the rollout that was being collected when this was saved is not part of it" in caplog.text
 
 
+def test_other_environments_cannot_go_on_with_what_was_saved(tmp_path: Path) -> None:
+    config = stopped(tmp_path)
+    other = replace(config, vector_env=replace(config.vector_env, vectorization="sync"))
+    with pytest.raises(ConfigError, match=r"cannot change within a run: vector_env\.vectorization was native, is sync"):
+        run_training(resumed(other))
+
+
 def test_a_run_with_other_settings_is_not_continued_without_being_asked(tmp_path: Path) -> None:
     config = stopped(tmp_path)
     other = replace(config, learner=replace(config.learner, lr=0.5))
