@@ -90,6 +90,7 @@ FILES = {
     "docs/DOCUMENTATION_POLICY.md": "PK-19",
     "docs/ENV_DEBUGGING_REPORT.md": "PK-18",
     "docs/FAQ.md": "PK-20",
+    "docs/features.md": "OP-14",
     "docs/FAQ.zh-CN.md": "PK-23",
     "docs/operations.zh-CN.md": "PK-23",
     "docs/metrics_schema.md": "LG-15",
