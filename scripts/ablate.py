@@ -18,6 +18,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mario_a3c.cli.scripts import run_script
+
 if TYPE_CHECKING:
     from mario_a3c.bench.ablation import Curve, Variant
     from mario_a3c.bench.game_variants import GameVariant
@@ -170,4 +172,4 @@ def best_return(task: str) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_script("ablate", main))

@@ -13,6 +13,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mario_a3c.cli.scripts import run_script
+
 if TYPE_CHECKING:
     from mario_a3c.bench.clearing import Clearing
 
@@ -58,4 +60,4 @@ def write(clearings: "Sequence[Clearing]", path: Path, title: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_script("benchmark_clearing", main))

@@ -12,6 +12,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mario_a3c.cli.scripts import run_script
+
 if TYPE_CHECKING:
     from mario_a3c.bench.training import TrainingSpeed
 
@@ -117,4 +119,4 @@ def row_of(speed: "TrainingSpeed") -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_script("benchmark_overlap", main))

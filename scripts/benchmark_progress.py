@@ -8,6 +8,8 @@ import platform
 import sys
 from pathlib import Path
 
+from mario_a3c.cli.scripts import run_script
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
@@ -42,4 +44,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_script("benchmark_progress", main))

@@ -10,6 +10,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from mario_a3c.cli.scripts import run_script
+
 _MOST_BYTES = 60_000_000
 
 
@@ -21,30 +23,25 @@ def main() -> int:
     arguments = parser.parse_args()
 
     from mario_a3c.durable_file import write_durably
-    from mario_a3c.errors import MarioError
     from mario_a3c.evaluation.report_files import read_report
     from mario_a3c.training.release import choose_agents, describe_release
 
     if not arguments.reports:
         print("name a report.json: `mario report pretrained/*.pt --seed 1` writes one", file=sys.stderr)
         return 0 if arguments.dry_run else 2
-    try:
-        release = choose_agents(arguments.folder, [read_report(path, "report") for path in arguments.reports])
-        for agent in release.agents:
-            print(f"{agent.path.name}: {', '.join(map(str, agent.stages))}")
-        size = sum(agent.path.stat().st_size for agent in release.agents)
-        if size > _MOST_BYTES:
-            print(f"they take {size / 1e6:.0f} MB together, more than {_MOST_BYTES / 1e6:.0f}", file=sys.stderr)
-            return 2
-        if not arguments.dry_run:
-            page = describe_release(release)
-            release.save()
-            write_durably(arguments.folder / "README.md", page.encode())
-    except MarioError as error:
-        print(f"choose_agents: {error}", file=sys.stderr)
-        return error.exit_code
+    release = choose_agents(arguments.folder, [read_report(path, "report") for path in arguments.reports])
+    for agent in release.agents:
+        print(f"{agent.path.name}: {', '.join(map(str, agent.stages))}")
+    size = sum(agent.path.stat().st_size for agent in release.agents)
+    if size > _MOST_BYTES:
+        print(f"they take {size / 1e6:.0f} MB together, more than {_MOST_BYTES / 1e6:.0f}", file=sys.stderr)
+        return 2
+    if not arguments.dry_run:
+        page = describe_release(release)
+        release.save()
+        write_durably(arguments.folder / "README.md", page.encode())
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_script("choose_agents", main))

@@ -10,6 +10,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from mario_a3c.cli.scripts import run_script
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -34,22 +36,17 @@ def main() -> int:
         parser.error("name the folder of a run")
 
     from mario_a3c.cli.console_log import log_to_stderr
-    from mario_a3c.errors import MarioError
     from mario_a3c.training.filming import FilmConfig, film_run
 
     log_to_stderr()
-    try:
-        config = FilmConfig(
-            stage=arguments.stage, num_moments=arguments.moments, num_episodes=arguments.episodes,
-            columns=arguments.columns, speed=arguments.speed, clip_seconds=arguments.clip_seconds,
-            most_gif_bytes=round(arguments.gif_megabytes * 1e6), seed=arguments.seed, device=arguments.device,
-        )  # fmt: skip
-        film_run(arguments.run, config, arguments.output, is_rehearsal=arguments.dry_run)
-    except MarioError as error:
-        print(f"film_learning: {error}", file=sys.stderr)
-        return error.exit_code
+    config = FilmConfig(
+        stage=arguments.stage, num_moments=arguments.moments, num_episodes=arguments.episodes,
+        columns=arguments.columns, speed=arguments.speed, clip_seconds=arguments.clip_seconds,
+        most_gif_bytes=round(arguments.gif_megabytes * 1e6), seed=arguments.seed, device=arguments.device,
+    )  # fmt: skip
+    film_run(arguments.run, config, arguments.output, is_rehearsal=arguments.dry_run)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_script("film_learning", main))

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from mario_a3c.cli.main import COMMANDS
+from mario_a3c.cli.scripts import run_script
 from mario_a3c.config.reference import configuration_page
 from mario_a3c.metrics.schema_page import schema_page
 
@@ -31,4 +32,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_script("generate_docs", main))

@@ -5,6 +5,8 @@ import json
 import sys
 from pathlib import Path
 
+from mario_a3c.cli.scripts import run_script
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
@@ -14,13 +16,8 @@ def main() -> int:
     arguments = parser.parse_args()
 
     from mario_a3c.checkpoint.inspection import describe_checkpoint
-    from mario_a3c.errors import MarioError
 
-    try:
-        description = describe_checkpoint(arguments.path)
-    except MarioError as error:
-        print(f"inspect: {error}", file=sys.stderr)
-        return error.exit_code
+    description = describe_checkpoint(arguments.path)
     if arguments.dry_run:
         print(f"{arguments.path} is whole")
         return 0
@@ -29,4 +26,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_script("inspect", main))

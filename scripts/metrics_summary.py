@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from mario_a3c.cli.scripts import run_script
 from mario_a3c.metrics.summary import FieldSummary, summarise
 
 
@@ -60,4 +61,4 @@ def print_table(fields: Sequence[FieldSummary]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_script("metrics_summary", main))

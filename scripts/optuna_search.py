@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
+from mario_a3c.cli.scripts import run_script
 from mario_a3c.search.config import StudyConfig
 
 
@@ -18,21 +19,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parse(argv)
     from mario_a3c.cli.console_log import log_to_stderr
     from mario_a3c.cli.train import build_training_config, parse_args
-    from mario_a3c.errors import MarioError
 
     log_to_stderr()
-    try:
-        study_config = StudyConfig(**{each.name: getattr(arguments, each.name) for each in fields(StudyConfig)})
-        config = build_training_config(parse_args(arguments.flags))
-        if arguments.dry_run:
-            print(f"would make {study_config.trials} runs of {study_config.updates} updates into {study_config.out}")
-            return 0
-        from mario_a3c.search.study import run_study
+    study_config = StudyConfig(**{each.name: getattr(arguments, each.name) for each in fields(StudyConfig)})
+    config = build_training_config(parse_args(arguments.flags))
+    if arguments.dry_run:
+        print(f"would make {study_config.trials} runs of {study_config.updates} updates into {study_config.out}")
+        return 0
+    from mario_a3c.search.study import run_study
 
-        best = run_study(config, study_config)
-    except MarioError as error:
-        print(f"optuna_search.py: {error}", file=sys.stderr)
-        return error.exit_code
+    best = run_study(config, study_config)
     if best is None:
         print("no trial finished an episode; give them more --updates", file=sys.stderr)
         return 1
@@ -55,4 +51,4 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_script("optuna_search.py", main))

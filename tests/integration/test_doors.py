@@ -44,3 +44,11 @@ def test_every_script_has_help_and_a_dry_run(repository: Path, script: str) -> N
 def test_generated_pages_are_in_step_with_the_code(repository: Path) -> None:
     done = run(repository, "scripts/generate_docs.py", "--dry-run")
     assert done.returncode == 0, done.stdout + "run `python scripts/generate_docs.py`"
+
+
+def test_a_script_says_what_is_wrong_in_a_line(repository: Path) -> None:
+    for script in ("benchmark_evaluation.py", "inspect_checkpoint.py"):
+        done = run(repository, f"scripts/{script}", "/nothing/here.pt")
+        assert done.returncode == 4
+        assert "there is no checkpoint /nothing/here.pt" in done.stderr
+        assert "Traceback" not in done.stderr
