@@ -85,6 +85,8 @@ FILES = {
     ".github/workflows/backfill.yml": "CK-14",
     "scripts/compatibility_smoke.py": "CK-16",
     ".github/workflows/ci.yml": "PK-14",
+    ".github/workflows/image.yml": "XX-08",
+    "scripts/train_remote.py": "PK-15",
     "docs/ROADMAP.md": "PK-19",
     "docs/GPU_UTILIZATION_ANALYSIS.md": "PK-19",
     "docs/DOCUMENTATION_POLICY.md": "PK-19",
