@@ -81,6 +81,7 @@ FILES = {
     "scripts/benchmark_overlap.py": "OV-08",
     "scripts/backfill_global_step.py": "CK-12",
     "scripts/optuna_search.py": "OP-03",
+    "scripts/pbt_search.py": "AL-19",
     "scripts/inspect_checkpoint.py": "CK-05",
     ".github/workflows/backfill.yml": "CK-14",
     "scripts/compatibility_smoke.py": "CK-16",

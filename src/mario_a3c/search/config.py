@@ -29,3 +29,29 @@ class StudyConfig:
                 raise ConfigError(f"{flag} must be at least 1, got {count}")
         if self.max_seconds < 0:
             raise ConfigError(f"--max-seconds must be 0 or more, got {self.max_seconds}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PopulationConfig:
+    """A population: runs that are trained a piece at a time, the worst going on from the best with changed settings."""
+
+    members: int = option(8, "runs in the population")
+    generations: int = option(10, "pieces in which each is trained")
+    updates: int = option(100, "updates of a piece")
+    objective: Objective = option("avg_return", "what counts, of the last episodes of a piece")
+    replaced_share: float = option(0.25, "share of the members that go on from a better one after each piece")
+    factor: float = option(1.2, "what a changed learning rate or entropy is multiplied or divided by")
+    max_seconds: float = option(0.0, "begin no further piece after so many seconds; 0: never")
+    seed: int = option(0, "what changes are drawn from; runs have seeds of their own")
+    out: Path = option(Path("output/population"), "folder of the runs and of the population")
+
+    def __post_init__(self) -> None:
+        for flag, count, least in (
+            ("--members", self.members, 2), ("--generations", self.generations, 1), ("--updates", self.updates, 1),
+        ):  # fmt: skip
+            if count < least:
+                raise ConfigError(f"{flag} must be at least {least}, got {count}")
+        if not 0.0 < self.replaced_share <= 0.5:
+            raise ConfigError(f"--replaced-share must be in (0, 0.5], got {self.replaced_share}")
+        if self.factor <= 1.0:
+            raise ConfigError(f"--factor must be above 1, got {self.factor}")

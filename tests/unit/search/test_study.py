@@ -67,7 +67,7 @@ def test_the_first_trial_is_what_was_given_and_the_best_is_a_config(runs: Runs, 
 
 
 def test_everything_that_is_searched_varies_and_residual_blocks_only_with_impala(runs: Runs, tmp_path: Path) -> None:
-    run_study(replace(preset_config("gpu"), model=ModelConfig(backbone="impala")), limits(tmp_path, trials=20))
+    run_study(replace(preset_config("gpu"), model=ModelConfig(backbone="impala")), limits(tmp_path, trials=12))
     for values in (
         {config.learner.lr for config in runs.configs},
         {config.learner.entropy_beta for config in runs.configs},

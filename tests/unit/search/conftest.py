@@ -1,0 +1,3 @@
+from tests.support.torch_threads import one_thread
+
+__all__ = ["one_thread"]
