@@ -38,12 +38,15 @@ class FilmEpisodes:
         self._evaluator, self._interval = evaluator, interval
         self._started = time.process_time()
         self._spent, self._last = 0.0, _FIRST_VIDEO_SECONDS
-        self._is_owed = False
+        self._is_owed = self._was_put_off = False
 
     def run_if_due(self) -> None:
         update = self._evaluator.progress.num_updates
         self._is_owed = self._is_owed or update % self._interval == 0
-        if not self._is_owed or not self._can_afford():
+        if not self._is_owed:
+            return
+        if not self._can_afford():
+            self._say_once()
             return
         self._is_owed = False
         began = time.process_time()
@@ -52,6 +55,12 @@ class FilmEpisodes:
             film(self._evaluator, results[0], f"update_{update:07d}")
         self._last = time.process_time() - began
         self._spent += self._last
+
+    def _say_once(self) -> None:
+        if not self._was_put_off:
+            self._was_put_off = True
+            share = f"{_MOST_VIDEO_SHARE:.0%} of the CPU's time"
+            LOG.info("the video of --video-interval %d is put off: videos may take %s", self._interval, share)
 
     def _can_afford(self) -> bool:
         return self._spent + self._last <= _MOST_VIDEO_SHARE * (time.process_time() - self._started + self._last)

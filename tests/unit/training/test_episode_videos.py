@@ -12,7 +12,10 @@ from mario_a3c.training.episode_videos import FilmEpisodes
 from tests.support.episode_results import result_of
 
 
-def test_videos_wait_until_they_are_worth_two_percent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_videos_wait_until_they_are_worth_two_percent_and_that_is_said(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "mario.eval")
     clock = 0.0
     filmed: list[float] = []
 
@@ -38,3 +41,4 @@ def test_videos_wait_until_they_are_worth_two_percent(monkeypatch: pytest.Monkey
         task.run_if_due()
     assert 10 <= len(filmed) <= 14
     assert 3.0 * len(filmed) <= 0.02 * clock
+    assert caplog.text.count("the video of --video-interval 5 is put off") == 1
