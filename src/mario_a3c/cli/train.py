@@ -66,6 +66,7 @@ def _early_flags(argv: Sequence[str]) -> argparse.Namespace:
     early.add_argument("--world", type=int, default=1)
     early.add_argument("--stage", type=int, default=1)
     early.add_argument("--stage-span", type=int, default=1)
+    early.add_argument("--num-envs", type=int)
     early.add_argument("--random-stage", action="store_true")
     early.add_argument("--stages", default="")
     early.add_argument("--device", default="best")
@@ -86,9 +87,9 @@ def _config_before_flags(early: argparse.Namespace) -> TrainingConfig:
     if early.resume not in (None, "None", "auto") and not early.help:
         return _config_of_resumed(early)
     if early.config is None:
-        return preset_config(_preset(early.preset, early))
+        return preset_config(_preset(early.preset, early), early.num_envs)
     named = early.preset or read_config(TrainingConfig, early.config).preset
-    return read_config(TrainingConfig, early.config, preset_config(_preset(named, early)))
+    return read_config(TrainingConfig, early.config, preset_config(_preset(named, early), early.num_envs))
 
 
 def _preset(named: str | None, early: argparse.Namespace) -> PresetName:

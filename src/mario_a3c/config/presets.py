@@ -11,13 +11,18 @@ from mario_a3c.learning.config import LearnerConfig
 from mario_a3c.models.config import ModelConfig
 
 
-def preset_config(name: PresetName) -> TrainingConfig:
-    """Everything that a preset says; what it leaves open has the defaults of the components."""
-    if name == "cpu":
-        return _for_a_cpu()
-    if name == "gpu":
-        return _for_a_gpu()
-    raise ConfigError(f"--preset {name} is decided by the device first: cpu or gpu")
+def preset_config(name: PresetName, num_envs: int | None = None) -> TrainingConfig:
+    """Everything that a preset says; what it leaves open has the defaults of the components.
+
+    With `num_envs`, which somebody wants instead of its own, no more minibatches than those can fill.
+    """
+    if name == "auto":
+        raise ConfigError(f"--preset {name} is decided by the device first: cpu or gpu")
+    config = _for_a_cpu() if name == "cpu" else _for_a_gpu()
+    if num_envs is None or num_envs < 1:  # which is refused where all flags are known
+        return config
+    minibatches = min(config.learner.minibatches, num_envs)
+    return replace(config, learner=replace(config.learner, minibatches=minibatches))
 
 
 def _for_a_cpu() -> TrainingConfig:

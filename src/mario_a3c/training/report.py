@@ -1,6 +1,7 @@
 """Progress lines: `[train] update 120 of 2,500 ...`, and how long it will still take."""
 
 import logging
+import math
 import time
 
 from mario_a3c.metrics.progress_unit import ProgressUnit
@@ -38,14 +39,14 @@ class ReportProgress:
             return
         left = eta_seconds(trainer, num_updates / shares.seconds, num_steps / shares.seconds)
         LOG.info(
-            "update %s of %s, %s steps, %s steps/s, clear rate %.0f%% of %d episodes, return %.2f, furthest %s, %s; %s",
+            "update %s of %s, %s steps, %s steps/s, clear rate %.0f%% of %d episodes, return %s, furthest %s, %s; %s",
             f"{updates:,}",
             f"{trainer.budget.num_updates:,}",
             f"{steps:,}",
             f"{num_steps / shares.seconds:,.0f}",
             100 * progress.clear_rate,
             progress.window_size,
-            progress.avg_return,
+            return_text(progress.avg_return),
             self._unit.text(progress.furthest),
             f"ETA {duration(left)}" + ("" if trainer.budget.clear_rate_to_reach is None else " at most"),
             shares,
@@ -67,6 +68,10 @@ def eta_seconds(trainer: Trainer, updates_per_second: float, steps_per_second: f
     if budget.max_seconds is not None:
         seconds.append(trainer.seconds_left())
     return max(0.0, min(seconds))
+
+
+def return_text(avg_return: float) -> str:
+    return "unknown" if math.isnan(avg_return) else f"{avg_return:.2f}"
 
 
 def duration(seconds: float) -> str:

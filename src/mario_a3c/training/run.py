@@ -25,7 +25,7 @@ from mario_a3c.training.evaluating import CONFIRMING_EPISODES, open_evaluation
 from mario_a3c.training.fitting import fit_memory, is_wanted
 from mario_a3c.training.global_random import seed_global_generators
 from mario_a3c.training.identity import config_digest, versions
-from mario_a3c.training.report import ReportProgress, duration
+from mario_a3c.training.report import ReportProgress, duration, return_text
 from mario_a3c.training.resuming import choose_checkpoint, open_run, restore
 from mario_a3c.training.snapshots import SaveCheckpoints
 from mario_a3c.training.starts import ReportStarts
@@ -221,14 +221,14 @@ def stages_of_run(training: Training) -> str:
 
 def conclude(result: TrainingResult, unit: ProgressUnit) -> None:
     LOG.info(
-        "ended after %s: %s; %s updates, %s steps, %s steps/s, clear rate %.0f%%, return %.2f, furthest %s; %s",
+        "ended after %s: %s; %s updates, %s steps, %s steps/s, clear rate %.0f%%, return %s, furthest %s; %s",
         duration(result.seconds),
         result.reason.value,
         f"{result.num_updates:,}",
         f"{result.num_steps:,}",
         f"{result.num_steps / max(result.seconds, 1e-9):,.0f}",
         100 * result.clear_rate,
-        result.avg_return,
+        return_text(result.avg_return),
         unit.text(result.furthest),
         f"go on with --resume {result.checkpoint}" if result.checkpoint else "nothing was saved",
     )

@@ -2,7 +2,9 @@
 
 import pytest
 
+from mario_a3c.cli.train import parse_args
 from mario_a3c.config import TrainingConfig
+from mario_a3c.config.run import BudgetConfig
 from mario_a3c.envs.config import MarioEnvConfig, RewardConfig
 from mario_a3c.errors import ConfigError
 from mario_a3c.exploration.config import CurriculumConfig, StartConfig
@@ -27,3 +29,17 @@ def test_a_potential_needs_a_map() -> None:
 def test_curricula_that_cannot_work_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ConfigError, match=next(iter(wrong)).replace("_", "-")):
         CurriculumConfig(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("flags", "minibatches"), [([], 8), (["--num-envs", "4"], 4), (["--num-envs", "64"], 8)])
+def test_fewer_environments_than_a_preset_has_are_no_error(flags: list[str], minibatches: int) -> None:
+    config = parse_args(["--preset", "cpu", *flags]).training
+    assert config.learner.minibatches == minibatches
+    with pytest.raises(SystemExit):
+        parse_args(["--preset", "cpu", "--num-envs", "4", "--minibatches", "5"])
+
+
+def test_a_run_may_need_half_as_many_updates_again_as_were_planned() -> None:
+    planned, given = BudgetConfig(planned_updates=101), BudgetConfig(total_updates=7)
+    assert (planned.num_scheduled_updates, planned.num_updates) == (101, 152)
+    assert (given.num_scheduled_updates, given.num_updates) == (7, 7)
