@@ -160,7 +160,7 @@ def test_options_that_do_not_fit_each_other_are_refused_before_anything_is_made(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs = tmp_path / "runs"
-    assert exit_code_of("train", "--num-envs", "2", "--save-dir", str(runs)) == ExitCode.USAGE
+    assert exit_code_of("train", "--num-envs", "2", "--minibatches", "3", "--save-dir", str(runs)) == ExitCode.USAGE
     assert "--minibatches 2 or fewer" in " ".join(capsys.readouterr().err.replace("│", " ").split())
     assert exit_code_of("train", "--per", "--per-burn-in", "64", "--save-dir", str(runs)) == ExitCode.USAGE
     assert not runs.exists()
