@@ -82,11 +82,11 @@ def main() -> int:
 def measure_case(arguments: argparse.Namespace, mode: Any, num_envs: int, rollout: int) -> "TrainingSpeed":
     from mario_a3c.bench.training import compile_first, in_mode, measure
     from mario_a3c.cache_dir import CacheConfig, CacheDir
-    from mario_a3c.config.presets import preset_config
+    from mario_a3c.config.presets import Wanted, preset_config
     from mario_a3c.models.config import ExecutionConfig, ModelConfig
     from mario_a3c.native.config import RomConfig
 
-    preset = preset_config("gpu")
+    preset = preset_config("gpu", Wanted(backbone=arguments.backbone))
     config = replace(
         preset,
         vector_env=replace(preset.vector_env, num_envs=num_envs),

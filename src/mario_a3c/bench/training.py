@@ -13,7 +13,7 @@ import torch
 from mario_a3c.bench.machine import machine_name
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.config import TrainingConfig
-from mario_a3c.config.presets import preset_config
+from mario_a3c.config.presets import Wanted, preset_config
 from mario_a3c.errors import EngineError
 from mario_a3c.learning.config import LearnerConfig
 from mario_a3c.models.config import ModelConfig
@@ -171,7 +171,8 @@ def _ways(device_type: str) -> Sequence[tuple[str, TrainingConfig]]:
         learner=LearnerConfig(epochs=1, minibatches=1),
         collector=replace(preset.collector, rollout_steps=32),
     )
-    impala = replace(one_pass, model=ModelConfig(backbone="impala"))
+    execution = preset_config("gpu", Wanted(backbone="impala")).execution
+    impala = replace(one_pass, model=ModelConfig(backbone="impala"), execution=execution)
     return [("preset gpu", preset), ("one pass", one_pass), ("one pass", impala)]
 
 

@@ -14,7 +14,7 @@ from mario_a3c.config import TrainingConfig
 from mario_a3c.config.command_line import parse_command
 from mario_a3c.config.json_file import from_json, read_config, write_config
 from mario_a3c.config.paths import parse_path
-from mario_a3c.config.presets import preset_config
+from mario_a3c.config.presets import Wanted, preset_config
 from mario_a3c.config.training import PresetName
 from mario_a3c.envs.config import MarioEnvConfig
 from mario_a3c.errors import CheckpointError, ConfigError
@@ -71,7 +71,7 @@ def _early_flags(argv: Sequence[str]) -> argparse.Namespace:
     early.add_argument("--stages", default="")
     early.add_argument("--device", default="best")
     early.add_argument("-h", "--help", action="store_true")
-    for flag in ("--preset", "--resume", "--run-name"):
+    for flag in ("--preset", "--resume", "--run-name", "--backbone"):
         early.add_argument(flag)
     try:
         return early.parse_known_args(argv)[0]
@@ -86,10 +86,11 @@ def _optional_path(text: str) -> Path | None:
 def _config_before_flags(early: argparse.Namespace) -> TrainingConfig:
     if early.resume not in (None, "None", "auto") and not early.help:
         return _config_of_resumed(early)
+    wanted = Wanted(early.num_envs, early.backbone)
     if early.config is None:
-        return preset_config(_preset(early.preset, early), early.num_envs)
+        return preset_config(_preset(early.preset, early), wanted)
     named = early.preset or read_config(TrainingConfig, early.config).preset
-    return read_config(TrainingConfig, early.config, preset_config(_preset(named, early), early.num_envs))
+    return read_config(TrainingConfig, early.config, preset_config(_preset(named, early), wanted))
 
 
 def _preset(named: str | None, early: argparse.Namespace) -> PresetName:

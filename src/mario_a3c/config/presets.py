@@ -1,6 +1,7 @@
 """Values that suit a kind of machine, so that a newcomer need not tune."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from mario_a3c.collectors.config import CollectorConfig
 from mario_a3c.config.run import BudgetConfig
@@ -11,17 +12,23 @@ from mario_a3c.learning.config import LearnerConfig
 from mario_a3c.models.config import ModelConfig
 
 
-def preset_config(name: PresetName, num_envs: int | None = None) -> TrainingConfig:
-    """Everything that a preset says; what it leaves open has the defaults of the components.
+class Wanted(NamedTuple):
+    """What somebody wants instead of a preset's own, as far as others of its values hang on it."""
 
-    With `num_envs`, which somebody wants instead of its own, no more minibatches than those can fill.
-    """
+    num_envs: int | None = None
+    backbone: str | None = None
+
+
+ITS_OWN = Wanted()
+
+
+def preset_config(name: PresetName, wanted: Wanted = ITS_OWN) -> TrainingConfig:
+    """Everything that a preset says; what it leaves open has the defaults of the components."""
     if name == "auto":
         raise ConfigError(f"--preset {name} is decided by the device first: cpu or gpu")
-    config = _for_a_cpu() if name == "cpu" else _for_a_gpu()
-    if num_envs is None or num_envs < 1:  # which is refused where all flags are known
-        return config
-    minibatches = min(config.learner.minibatches, num_envs)
+    config = _for_a_cpu() if name == "cpu" else _for_a_gpu(wanted)
+    most_minibatches = max(1, wanted.num_envs or config.vector_env.num_envs)
+    minibatches = min(config.learner.minibatches, most_minibatches)
     return replace(config, learner=replace(config.learner, minibatches=minibatches))
 
 
@@ -36,7 +43,7 @@ def _for_a_cpu() -> TrainingConfig:
     )
 
 
-def _for_a_gpu() -> TrainingConfig:
+def _for_a_gpu(wanted: Wanted) -> TrainingConfig:
     config = _for_one_stage("gpu", num_envs=512, planned_updates=250, minibatches=8)
     return replace(
         config,
@@ -45,8 +52,8 @@ def _for_a_gpu() -> TrainingConfig:
         learner=replace(config.learner, ema_decay=0.8),
         # Fresh episodes take as long as many updates: they are asked when they are likely to say yes.
         evaluation=replace(config.evaluation, confirm_margin=0.05),
-        # The learner waits for the consoles: what compilation gains in such a short run is less than what it takes.
-        execution=replace(config.execution, compile=False),
+        # The small net's learner waits for the consoles: what compilation gains in a short run is less than it takes.
+        execution=replace(config.execution, compile=wanted.backbone == "impala"),
     )
 
 

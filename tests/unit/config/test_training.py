@@ -39,6 +39,13 @@ def test_fewer_environments_than_a_preset_has_are_no_error(flags: list[str], min
         parse_args(["--preset", "cpu", "--num-envs", "4", "--minibatches", "5"])
 
 
+@pytest.mark.parametrize(
+    ("flags", "is_compiled"), [([], False), (["--backbone", "impala"], True), (["--compile"], True)]
+)
+def test_the_preset_gpu_compiles_what_takes_long(flags: list[str], is_compiled: bool) -> None:
+    assert parse_args(["--preset", "gpu", *flags]).training.execution.compile is is_compiled
+
+
 def test_a_run_may_need_half_as_many_updates_again_as_were_planned() -> None:
     planned, given = BudgetConfig(planned_updates=101), BudgetConfig(total_updates=7)
     assert (planned.num_scheduled_updates, planned.num_updates) == (101, 152)
