@@ -125,7 +125,7 @@ class _Subject:
 
 
 def bench_model(config: BenchConfig, execution: ExecutionConfig, cache: CacheDir) -> ModelBench:
-    device = choose_device(execution.device)
+    device = choose_device(execution.device_to_choose)
     ways = list(
         _ways_on_cpu(execution, cache)
         if device.type == "cpu"

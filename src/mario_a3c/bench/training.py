@@ -69,7 +69,7 @@ def bench_training(
     base: TrainingConfig, cache: CacheDir, *, seconds: float, warmup_share: float = 0.25
 ) -> TrainingBench:
     """Measures the presets of this device, sync and overlapped; `base` says which game, engine and device."""
-    device = choose_device(base.execution.device)
+    device = choose_device(base.execution.device_to_choose)
     compile_first(base, cache)
     speeds = []
     for name, config in _ways(device.type):

@@ -210,7 +210,7 @@ def check_model(arguments: Arguments, cache: CacheDir | None) -> Iterator[Findin
     from mario_a3c.models.execution import choose_device, decide_execution
     from mario_a3c.models.size import measure_size
 
-    config = arguments.model.for_device(choose_device(arguments.execution.device).type)
+    config = arguments.model.for_device(choose_device(arguments.execution.device_to_choose).type)
     size = measure_size(MarioActorCritic(config, _NUM_ACTIONS))
     memory = f", {size.num_state_bytes:,} bytes of memory for each environment" if size.num_state_bytes else ""
     yield Finding(

@@ -18,6 +18,7 @@ from mario_a3c.config.presets import Wanted, preset_config
 from mario_a3c.config.training import PresetName
 from mario_a3c.envs.config import MarioEnvConfig
 from mario_a3c.errors import CheckpointError, ConfigError
+from mario_a3c.models.config import ExecutionConfig
 from mario_a3c.options import option, section
 from mario_a3c.run_dir import RunDir
 
@@ -39,7 +40,7 @@ def main(argv: Sequence[str]) -> int:
         write_config(config, arguments.config_out)
     from mario_a3c.models.wake import wake_device
 
-    wake_device(config.execution.device)
+    wake_device(config.execution.device_to_choose)
     from mario_a3c.training.run import run_training
 
     return run_training(config).reason.exit_code
@@ -70,6 +71,7 @@ def _early_flags(argv: Sequence[str]) -> argparse.Namespace:
     early.add_argument("--random-stage", action="store_true")
     early.add_argument("--stages", default="")
     early.add_argument("--device", default="best")
+    early.add_argument("--allow-cpu", action="store_true")
     early.add_argument("-h", "--help", action="store_true")
     for flag in ("--preset", "--resume", "--run-name", "--backbone"):
         early.add_argument(flag)
@@ -101,7 +103,8 @@ def _preset(named: str | None, early: argparse.Namespace) -> PresetName:
         return "gpu" if early.device.startswith("cuda") else "cpu"
     from mario_a3c.models.execution import choose_device
 
-    return "cpu" if choose_device(early.device).type == "cpu" else "gpu"
+    device = ExecutionConfig(device=early.device, allow_cpu=early.allow_cpu).device_to_choose
+    return "cpu" if choose_device(device).type == "cpu" else "gpu"
 
 
 def _config_of_resumed(early: argparse.Namespace) -> TrainingConfig:

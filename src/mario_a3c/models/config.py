@@ -73,8 +73,9 @@ class ExecutionConfig:
     device: str = option(
         "best",
         "cpu, cuda or cuda:N; best: a GPU where torch sees one, else the CPU; auto: a GPU, or none at all "
-        "(MARIO_ALLOW_CPU_AUTO=1: then the CPU, with a warning)",
+        "(--allow-cpu or MARIO_ALLOW_CPU_AUTO=1: then the CPU)",
     )
+    allow_cpu: bool = option(False, "--device auto takes the CPU where there is no GPU, as best does")
     amp: bool = option(True, "half precision in the backbone where it is faster here")
     compile: bool = option(True, "compile the backbone with torch.compile where it is faster here")
 
@@ -82,3 +83,8 @@ class ExecutionConfig:
         kind, _, index = self.device.partition(":")
         if kind not in ("best", "auto", "cpu", "cuda") or (index and not (kind == "cuda" and index.isdigit())):
             raise ConfigError(f"--device must be best, auto, cpu, cuda or cuda:N, got {self.device!r}")
+
+    @property
+    def device_to_choose(self) -> str:
+        """For `choose_device`."""
+        return "best" if self.device == "auto" and self.allow_cpu else self.device

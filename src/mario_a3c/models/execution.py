@@ -172,7 +172,7 @@ def decide_execution(config: ExecutionConfig, backbone: Backbone, cache: CacheDi
 
     On a CPU that is eager float32, unless `mario bench model` found something faster for this backbone here.
     """
-    device = choose_device(config.device)
+    device = choose_device(config.device_to_choose)
     execution = _on_gpu(config, device) if device.type == "cuda" else _on_cpu(config, backbone, cache)
     if execution.compilation != "none" and cache is not None:
         os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache.folder("kernels")))
@@ -200,7 +200,7 @@ def _accept_no_gpu() -> None:
     if os.environ.get("MARIO_ALLOW_CPU_AUTO") != "1":
         raise SetupError(
             "--device auto: torch sees no CUDA device; `mario doctor` says more. --device best or cpu trains without "
-            "one, and so does --device auto with MARIO_ALLOW_CPU_AUTO=1"
+            "one, and so does --device auto with --allow-cpu (`mario train`) or MARIO_ALLOW_CPU_AUTO=1"
         )
     LOG.warning("--device auto: torch sees no CUDA device; MARIO_ALLOW_CPU_AUTO=1, so the CPU is used")
 

@@ -63,7 +63,7 @@ def build_training(
     initial_weights: InitialWeights | None = None,
 ) -> Training:
     """Everything that a run consists of. `envs` are others than the game's: groups of single frames, [N, 1, H, W]."""
-    model_config = config.model.for_device(choose_device(config.execution.device).type)
+    model_config = config.model.for_device(choose_device(config.execution.device_to_choose).type)
     execution = decide_execution(config.execution, model_config.backbone, cache)
     if torch.device(execution.device).type == "cpu":
         keep_freed_memory()

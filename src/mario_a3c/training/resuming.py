@@ -24,7 +24,7 @@ from mario_a3c.config.json_file import to_json
 from mario_a3c.durable_file import link_to, remove_leftovers
 from mario_a3c.envs.mario_batch import MarioBatch
 from mario_a3c.errors import CheckpointError, ConfigError
-from mario_a3c.run_dir import RunDir, default_run_name
+from mario_a3c.run_dir import RunDir, check_run_name, default_run_name
 from mario_a3c.training.build import Training
 
 LOG = logging.getLogger("mario.resume")
@@ -199,9 +199,9 @@ def _search(config: TrainingConfig) -> Wanted:
     """`--resume auto`: the folder of --run-name, else whatever run of these settings is found below --save-dir."""
     run = config.run
     if run.run_name is not None:
-        run_dir = RunDir.open(run.save_dir, run.run_name)
-        if candidates(run_dir.path):
-            return Wanted(run_dir.path)
+        folder = run.save_dir / check_run_name(run.run_name)
+        if candidates(folder):
+            return Wanted(folder)
     found = find_matching_checkpoint_recursive(run.save_dir, _matcher(config))
     if found is None:
         raise CheckpointError(f"--resume auto: no checkpoint below {run.save_dir} has the settings of this run")

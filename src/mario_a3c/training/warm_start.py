@@ -74,7 +74,7 @@ def read_initial_weights(config: TrainingConfig) -> InitialWeights | None:
     checkpoint = load_checkpoint(path)
     metadata, theirs = checkpoint.metadata, config_in(path, checkpoint.metadata)
     tensors, taken = weights_in(path, checkpoint, theirs, run.init_weights)
-    model = config.model.for_device(choose_device(config.execution.device).type)
+    model = config.model.for_device(choose_device(config.execution.device_to_choose).type)
     _expect_fit(path, list(misfits(theirs, model, config.vector_env.env)))
     for name in _SEEN:
         before, now = getattr(theirs.vector_env.env, name), getattr(config.vector_env.env, name)

@@ -6,7 +6,7 @@ from mario_a3c.cli.train import parse_args
 from mario_a3c.config import TrainingConfig
 from mario_a3c.config.run import BudgetConfig
 from mario_a3c.envs.config import MarioEnvConfig, RewardConfig
-from mario_a3c.errors import ConfigError
+from mario_a3c.errors import ConfigError, SetupError
 from mario_a3c.exploration.config import CurriculumConfig, StartConfig
 
 
@@ -44,6 +44,15 @@ def test_fewer_environments_than_a_preset_has_are_no_error(flags: list[str], min
 )
 def test_the_preset_gpu_compiles_what_takes_long(flags: list[str], is_compiled: bool) -> None:
     assert parse_args(["--preset", "gpu", *flags]).training.execution.compile is is_compiled
+
+
+def test_a_gpu_that_must_be_there_may_be_missing_where_that_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.delenv("MARIO_ALLOW_CPU_AUTO", raising=False)
+    with pytest.raises(SetupError, match="--allow-cpu"):
+        parse_args(["--device", "auto"])
+    config = parse_args(["--device", "auto", "--allow-cpu"]).training
+    assert (config.preset, config.execution.device_to_choose) == ("cpu", "best")
 
 
 def test_a_run_may_need_half_as_many_updates_again_as_were_planned() -> None:

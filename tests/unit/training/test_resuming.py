@@ -161,6 +161,9 @@ def test_a_match_elsewhere_is_only_mentioned_unless_asked_for(tmp_path: Path, ca
     different = replace(config, learner=replace(config.learner, lr=0.3))
     with pytest.raises(CheckpointError, match="--resume auto: no checkpoint below"):
         one_more(different, run_name=None, resume="auto")
+    with pytest.raises(CheckpointError, match="--resume auto: no checkpoint below"):
+        one_more(different, run_name="another", resume="auto")
+    assert not (different.run.save_dir / "another").exists()
 
 
 def test_a_run_that_was_killed_before_its_first_checkpoint_begins_anew_and_says_so(
