@@ -95,9 +95,9 @@ class MarioArena:
     """The game. Where an episode has ended, the player stands at the start of the stage until the next one begins: left
     alone, the game would go on through lost lives and the screens between, which costs more than an episode."""
 
-    def __init__(self, batch: MarioBatch, give_back: Callable[[MarioBatch], None] = MarioBatch.close) -> None:
+    def __init__(self, batch: MarioBatch, on_close: Callable[[MarioBatch], None] = MarioBatch.close) -> None:
         """On consoles that may have been played on before: an episode begins with a reset."""
-        self._batch, self._give_back = batch, give_back
+        self._batch, self._on_close = batch, on_close
         self._states = [batch.starts[0].state] * batch.num_envs
         self.observations = batch.observations
         self.ended: Bools = np.zeros(batch.num_envs, np.bool_)
@@ -128,4 +128,4 @@ class MarioArena:
             self._batch.reset(mask=mask, state=self._states)
 
     def close(self) -> None:
-        self._give_back(self._batch)
+        self._on_close(self._batch)
