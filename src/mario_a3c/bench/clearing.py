@@ -103,10 +103,13 @@ def read_clearing(seed: int, run_dir: Path, times: CommandTimes, clears: dict[st
     records = read_records(run_dir / "metrics.jsonl")
     ended = json.loads((run_dir / "run.json").read_text())
     confirmations = [each for each in LineReader(run_dir / "evaluations.jsonl") if each["kind"] == "confirmation"]
+    is_cleared = ended.get("reason") == "cleared" and bool(confirmations)
     first_step = float(records[0]["time"]) - float(records[0]["seconds"])
+    # What the last update was measured by is written when all is over, after the fresh episodes that ended the run.
+    last = (confirmations[-1] if is_cleared else records[-1])["time"] - first_step
 
     def moment(record: dict[str, Any]) -> Moment:
-        seconds = float(record["time"]) - first_step
+        seconds = min(float(record["time"]) - first_step, last)
         return Moment(int(record["global_step"]), round(float(record["seconds"]), 2), round(seconds, 2))
 
     def first(holds: Callable[[dict[str, Any]], bool]) -> Moment | None:
@@ -116,7 +119,6 @@ def read_clearing(seed: int, run_dir: Path, times: CommandTimes, clears: dict[st
         window = ended["config"]["budget"]["clear_window"]
         return lambda each: each["episodes_total"] >= window and each["clear_rate"] >= rate
 
-    is_cleared = ended.get("reason") == "cleared" and bool(confirmations)
     return Clearing(
         seed=seed,
         first_clear=first(lambda each: each["clears_total"] > 0),
@@ -130,10 +132,7 @@ def read_clearing(seed: int, run_dir: Path, times: CommandTimes, clears: dict[st
         confirmations=[_confirmation(each) for each in confirmations],
         clears=clears,
         curve=[
-            Point(
-                int(each["global_step"]), round(float(each["time"]) - first_step, 2), float(each["clear_rate"] or 0.0)
-            )
-            for each in records
+            Point(int(each["global_step"]), moment(each).seconds, float(each["clear_rate"] or 0.0)) for each in records
         ],
     )
 

@@ -76,6 +76,14 @@ def test_the_clock_stops_after_the_fresh_episodes_and_counts_those_that_failed(t
     assert "| 12.5 s, 0.00 M steps | 30/36, 97/100 | 33 s | 19.5 s | - |" in make_table([clearing])
 
 
+def test_nothing_happens_after_the_end(tmp_path: Path) -> None:
+    run = write_run(tmp_path, (100, 1.0, 30, 0, 0.0), (200, 4.0, 60, 40, 0.96))  # the last is written at 8.0 s
+    write_confirmation(run, steps=200, seconds=4.0, time=FIRST_STEP + 7.5, clears=97, episodes=100)
+    clearing = read_clearing(0, run, TIMES, {})
+    assert clearing.most == clearing.end == Moment(200, 4.0, 7.5)
+    assert clearing.curve[-1].seconds == 7.5
+
+
 def test_a_run_that_never_cleared_says_so(tmp_path: Path) -> None:
     clearing = read_clearing(0, write_run(tmp_path, (100, 1.0, 30, 0, 0.0), reason="seconds"), TIMES, {})
     assert (clearing.first_clear, clearing.half, clearing.most) == (None, None, None)
