@@ -80,7 +80,9 @@ class InRunConfig:
         0, "updates between videos of an episode; 0: none. They are put off where they would take 2 % of the CPU time"
     )
     confirm_clear: bool = option(
-        True, "a run that is to end at a clear rate ends when 400 fresh sampled episodes show it"
+        True,
+        "a run that is to end at a clear rate ends when 400 fresh episodes show it: sampled, and with sticky actions and "
+        "idle frames where it trains with them",
     )
     confirm_margin: float = option(
         0.1, "fresh episodes are played from a clear rate of the training episodes on that is so much below it"

@@ -8,9 +8,11 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from mario_a3c.envs.config import MarioEnvConfig
+from mario_a3c.evaluation.config import Mode
 from mario_a3c.evaluation.episodes import EpisodeResult
 from mario_a3c.evaluation.summary import summarize
-from mario_a3c.training.evaluator import Evaluator
+from mario_a3c.training.evaluator import Evaluator, Weights
 
 LOG = logging.getLogger("mario.eval")
 
@@ -51,11 +53,18 @@ def num_failures(results: Sequence[EpisodeResult]) -> int:
     return sum(not each.is_clear for each in results)
 
 
+def modes_to_confirm(env: MarioEnvConfig) -> tuple[Mode, ...]:
+    """What a run trains for, hardest first: the noise of its own environments, and none."""
+    noisy: tuple[Mode, ...] = (*(("sticky",) if env.sticky else ()), *(("noop",) if env.noop_max else ()))
+    return (*noisy, "sampled")
+
+
 class ClearConfirmation:
-    """Asked between updates; plays about `num_episodes` fresh episodes, equally many of each stage."""
+    """Asked between updates; plays about `num_episodes` fresh episodes in each mode, equally many of each stage."""
 
     def __init__(self, evaluator: Evaluator, rate: float, num_episodes: int, *, episodes_between: int) -> None:
         self._evaluator, self._episodes_between = evaluator, episodes_between
+        self._modes = modes_to_confirm(evaluator.config.vector_env.env)
         self._num_each = -(-num_episodes // len(evaluator.place.stages))
         self._rule = ClearRule(rate, self._num_each * len(evaluator.place.stages))
         self._next = 0  # in episodes of the run
@@ -67,14 +76,20 @@ class ClearConfirmation:
             return False
         weights = evaluator.weights()
         LOG.info(
-            "clear rate %.0f%% of the last %d training episodes after %.1f s; %d fresh ones follow, %s weights",
-            100 * progress.clear_rate, progress.window_size, progress.seconds, self._rule.num_episodes, weights.kind,
+            "clear rate %.0f%% of the last %d training episodes after %.1f s; %d fresh ones follow (%s), %s weights",
+            100 * progress.clear_rate, progress.window_size, progress.seconds, self._rule.num_episodes,
+            ", ".join(self._modes), weights.kind,
         )  # fmt: skip
-        results = evaluator.play(("sampled",), self._num_each, weights=weights, max_failures=self._rule.max_failures)
-        is_complete = len(results) == self._rule.num_episodes
-        if self._rule.is_lost_with(results) and not is_complete:
-            LOG.info("%d of %d failed: the others are not played", num_failures(results), self._rule.num_episodes)
+        is_confirmed = all(self._holds_in(mode, weights) for mode in self._modes)
+        self._next = progress.num_episodes + self._episodes_between
+        return is_confirmed
+
+    def _holds_in(self, mode: Mode, weights: Weights) -> bool:
+        evaluator, rule = self._evaluator, self._rule
+        results = evaluator.play((mode,), self._num_each, weights=weights, max_failures=rule.max_failures)
+        is_complete = len(results) == rule.num_episodes
+        if rule.is_lost_with(results) and not is_complete:
+            LOG.info("%d of %d failed: the others are not played", num_failures(results), rule.num_episodes)
         summaries = [each.as_dict() for each in summarize(results)]
         evaluator.note(summaries, evaluator.moment, "confirmation", is_complete=is_complete)
-        self._next = progress.num_episodes + self._episodes_between
-        return self._rule.is_met_by(results)
+        return rule.is_met_by(results)

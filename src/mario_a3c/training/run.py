@@ -20,7 +20,7 @@ from mario_a3c.errors import StorageError
 from mario_a3c.metrics.progress_unit import ProgressUnit
 from mario_a3c.run_dir import RunDir
 from mario_a3c.training.build import Training, build_training
-from mario_a3c.training.clear_confirmation import ClearRule
+from mario_a3c.training.clear_confirmation import ClearRule, modes_to_confirm
 from mario_a3c.training.evaluating import CONFIRMING_EPISODES, open_evaluation
 from mario_a3c.training.fitting import fit_memory, is_wanted
 from mario_a3c.training.global_random import seed_global_generators
@@ -195,7 +195,8 @@ def describe_goal(config: TrainingConfig, rate: float) -> str:
         return f"{rate:.0%} {of_training} episodes reach the flag"
     asked_from = max(0.0, rate - config.evaluation.confirm_margin)
     rule = ClearRule(rate, CONFIRMING_EPISODES)
-    fresh = f"{rule.num_clears} of {rule.num_episodes} fresh episodes"
+    modes = ", ".join(modes_to_confirm(config.vector_env.env))
+    fresh = f"{rule.num_clears} of {rule.num_episodes} fresh episodes" + ("" if modes == "sampled" else f" each ({modes})")
     return f"{fresh} reach the flag, which says {rate:.0%}; played from {asked_from:.0%} {of_training} on"
 
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mario_a3c.envs.config import MarioEnvConfig
 from mario_a3c.evaluation.episodes import EpisodeResult
 from mario_a3c.native.start_states import Stage
-from mario_a3c.training.clear_confirmation import ClearConfirmation, ClearRule
+from mario_a3c.training.clear_confirmation import ClearConfirmation, ClearRule, modes_to_confirm
 from mario_a3c.training.evaluator import Moment, Weights
 from tests.support.episode_results import series
 
@@ -53,7 +54,8 @@ def test_clears_that_are_not_all_meet_no_rule() -> None:
 class FakeEvaluator:
     """Plays what it was told, and remembers what it was asked for."""
 
-    def __init__(self, *answers: Sequence[EpisodeResult], num_stages: int = 1) -> None:
+    def __init__(self, *answers: Sequence[EpisodeResult], num_stages: int = 1, sticky: float = 0.0) -> None:
+        self.config = SimpleNamespace(vector_env=SimpleNamespace(env=MarioEnvConfig(sticky=sticky)))
         self.place = SimpleNamespace(stages=[Stage(1, number + 1) for number in range(num_stages)])
         self.progress = SimpleNamespace(num_episodes=0, clear_rate=0.9, window_size=50, seconds=12.0)
         self.moment = Moment(3, 99, 12.0)
@@ -84,7 +86,7 @@ def test_fresh_episodes_end_a_run_and_are_written_down(caplog: pytest.LogCapture
     with caplog.at_level(logging.INFO, "mario.eval"):
         assert confirmation_of(evaluator).confirms()
     assert evaluator.noted == [(100, evaluator.moment, "confirmation", True)]
-    assert "clear rate 90% of the last 50 training episodes after 12.0 s; 100 fresh ones follow, averaged weights" in (
+    assert "clear rate 90% of the last 50 training episodes after 12.0 s; 100 fresh ones follow (sampled), averaged weights" in (
         caplog.text
     )
 
@@ -117,3 +119,19 @@ def test_every_stage_is_played_equally_often() -> None:
     evaluator = FakeEvaluator(series("sampled", 101, 102), num_stages=3)
     assert confirmation_of(evaluator).confirms()
     assert (evaluator.played[0]["num_episodes"], evaluator.played[0]["max_failures"]) == (34, 1)
+
+
+@pytest.mark.parametrize(
+    ("sticky", "noop_max", "modes"),
+    [(0.0, 0, ("sampled",)), (0.25, 0, ("sticky", "sampled")), (0.25, 30, ("sticky", "noop", "sampled"))],
+)
+def test_what_a_run_trains_for_is_what_it_confirms(sticky: float, noop_max: int, modes: tuple[str, ...]) -> None:
+    assert modes_to_confirm(MarioEnvConfig(sticky=sticky, noop_max=noop_max)) == modes
+
+
+def test_every_mode_must_hold_and_the_first_that_does_not_is_the_last_that_is_played() -> None:
+    good, bad = series("sampled", 100, 100), series("sampled", 90, 100)
+    for answers, is_confirmed in (((good, good), True), ((bad,), False), ((good, bad), False)):
+        evaluator = FakeEvaluator(*answers, sticky=0.25)
+        assert confirmation_of(evaluator).confirms() is is_confirmed
+        assert [each["modes"] for each in evaluator.played] == [("sticky",), ("sampled",)][: len(answers)]
