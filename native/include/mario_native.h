@@ -286,7 +286,7 @@ typedef struct mario_episode {
 } mario_episode;
 
 /* One area of the map of remaining time: rows of 48 squares from the top of the screen above to the end of the one below, of
- * num_columns squares of 16 pixels each, beginning at number `first` of the map's numbers. */
+ * num_columns squares of 16 pixels each, beginning at number `first` of the map's numbers. 0xFFFFFFFF is unknown: it pays nothing. */
 typedef struct mario_map_area {
     uint32_t num_columns;
     uint32_t first;

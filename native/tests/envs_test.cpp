@@ -105,6 +105,24 @@ TEST(progress_by_a_map_pays_a_loop_nothing_and_a_leap_over_several_steps) {
     CHECK(progress.share == 0.9F);
 }
 
+TEST(a_square_that_the_map_does_not_know_pays_nothing) {
+    std::vector<std::uint32_t> numbers(48 * 3, ProgressMap::unknown);
+    numbers[0] = 100, numbers[1] = 96, numbers[2] = 92;  // a ledge, and nothing known below it
+    mario_map_area area{};
+    area.num_columns = 3;
+    area.room = 1;
+    area.stage_frames = 100;
+    const ProgressMap map({&area, 1}, numbers);
+    Progress progress;
+    progress.begin(game_at(0, 0), map);
+    CHECK(progress.advance(game_at(16, 0), map, 4, 0) == 10.0F);
+    for (unsigned y = 16; y < 200; y += 16) CHECK(progress.advance(game_at(30, y), map, 4, 0) == 0.0F && !progress.is_new_ground);
+    CHECK(progress.advance(game_at(32, 0), map, 4, 0) == 10.0F && progress.is_new_ground);
+    mario_game elsewhere = game_at(0, 16);
+    elsewhere.next_page = 9;  // no other state of the room knows the square either
+    CHECK(map.remaining(elsewhere).frames == ProgressMap::unknown);
+}
+
 TEST(a_map_that_does_not_fit_is_refused) {
     const std::vector<std::uint32_t> numbers(48 * 3);
     mario_map_area area{};

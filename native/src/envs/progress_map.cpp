@@ -45,7 +45,7 @@ ProgressMap::Remaining ProgressMap::remaining(const mario_game& game) const noex
     for (auto area = std::lower_bound(areas_.begin(), areas_.end(), room << state_bits, by_key);
          area != areas_.end() && area->key >> state_bits == room; ++area) {
         const std::uint32_t frames = frames_in(*area, game);
-        if (most.frames == unknown || frames > most.frames) most = {frames, area->stage_frames};
+        if (frames != unknown && (most.frames == unknown || frames > most.frames)) most = {frames, area->stage_frames};
     }
     return most;
 }

@@ -10,7 +10,7 @@
 
 namespace mario::envs {
 
-/// One grid per area, every square filled. Immutable once made: any number of threads may look things up.
+/// One grid per area; squares may be unknown. Immutable once made: any number of threads may look things up.
 class ProgressMap {
 public:
     static constexpr std::uint32_t unknown = 0xFFFFFFFF, num_rows = 48;
@@ -24,7 +24,7 @@ public:
         std::uint32_t frames = unknown, stage_frames = 1;
     };
     /// How much is left, and how much there was at the start of the stage. In an area that is not in the map (a maze or a pipe in a state
-    /// that exploration did not meet) as in the one of the same room where most is left; `unknown` in a room that is not in the map.
+    /// that exploration did not meet) as in the one of the same room where most is left; `unknown` in a square or a room that is not in the map.
     [[nodiscard]] Remaining remaining(const mario_game& game) const noexcept;
 
 private:

@@ -117,10 +117,10 @@ def cell_keys(cells: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
 
 @dataclass(frozen=True, slots=True)
 class ProgressGrids:
-    """A map made ready to be looked up by index: one grid per area, every square of it filled.
+    """A map made ready to be looked up by index: one grid per area.
 
-    A square that was never reached has the value of the nearest one that was (counted in squares up, down, left and
-    right; of equally near ones, of the one nearest to the end).
+    Squares from which the end was never seen are unknown. Most of them are pits: whatever they were given from beside
+    them, falling would pay for it.
     """
 
     areas: npt.NDArray[Any]  # [K] AREA_DTYPE
@@ -135,7 +135,7 @@ def grids_of(progress_map: ProgressMap) -> ProgressGrids:
     grids = []
     for area in areas:
         inside = progress_map.cells[_AREA_FIELDS].astype(AREA_DTYPE) == area
-        grids.append(_filled_grid(progress_map.cells[inside], progress_map.remaining_frames[inside]))
+        grids.append(_grid(progress_map.cells[inside], progress_map.remaining_frames[inside]))
     sizes = np.array([grid.size for grid in grids], np.uint32)
     levels, remaining = progress_map.cells["level"], progress_map.remaining_frames
     starts = {int(level): int(remaining[levels == level].max()) for level in np.unique(levels)}
@@ -150,10 +150,11 @@ def grids_of(progress_map: ProgressMap) -> ProgressGrids:
 
 
 def lookup(grids: ProgressGrids, cells: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Remaining frames of each cell; -1 in a room that the map does not know. The console does the same natively.
+    """Remaining frames of each cell; -1 where the map knows none. The console does the same natively.
 
     A known room with its maze or pipes in an unknown state counts as the state of it in which most is left.
     """
+    remaining = np.where(grids.remaining_frames == _UNKNOWN, -1, grids.remaining_frames.astype(np.int64))
     found = np.full(cells.shape, -1, np.int64)
     is_exact = np.zeros(cells.shape, np.bool_)
     for index, area in enumerate(grids.areas):
@@ -162,8 +163,8 @@ def lookup(grids: ProgressGrids, cells: npt.NDArray[Any]) -> npt.NDArray[np.int6
         width = int(grids.num_columns[index])
         column = np.minimum(cells["column"], width - 1).astype(np.int64)
         at = int(grids.first[index]) + cells["row"].astype(np.int64) * width + column
-        found[in_room] = np.maximum(found[in_room], grids.remaining_frames[at[in_room]])
-        found[inside] = grids.remaining_frames[at[inside]]
+        found[in_room] = np.maximum(found[in_room], remaining[at[in_room]])
+        found[inside] = remaining[at[inside]]
         is_exact |= inside
     return found
 
@@ -177,12 +178,8 @@ def join_maps(maps: Mapping[Any, ProgressMap]) -> ProgressMap:
     )
 
 
-def _filled_grid(cells: npt.NDArray[Any], remaining: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-    """[NUM_ROWS, columns]. Unknown squares take over the best of their neighbours, ring by ring, until none is left."""
+def _grid(cells: npt.NDArray[Any], remaining: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
+    """[NUM_ROWS, columns]"""
     grid = np.full((NUM_ROWS, int(cells["column"].max()) + 1), _UNKNOWN, np.uint32)
     grid[cells["row"], cells["column"]] = remaining
-    while (grid == _UNKNOWN).any():
-        padded = np.pad(grid, 1, constant_values=_UNKNOWN)
-        neighbours = (padded[:-2, 1:-1], padded[2:, 1:-1], padded[1:-1, :-2], padded[1:-1, 2:])
-        grid = np.where(grid == _UNKNOWN, np.minimum.reduce(neighbours), grid)
     return grid

@@ -1,4 +1,4 @@
-"""The map of remaining time: cells, keys, and a grid in which every square has the nearest value."""
+"""The map of remaining time: cells, keys, and grids in which they are looked up."""
 
 import dataclasses
 from pathlib import Path
@@ -62,21 +62,31 @@ def test_keys_are_equal_where_cells_are() -> None:
         assert (cell_keys(changed) != cell_keys(made)).all(), name
 
 
-def test_every_square_has_the_value_of_the_nearest_known_one() -> None:
+def test_a_square_from_which_the_end_was_never_seen_has_no_value_of_its_neighbours() -> None:
     progress_map = random_map(1)
-    grids = grids_of(progress_map)
+    known = dict(zip(cell_keys(progress_map.cells).tolist(), progress_map.remaining_frames.tolist(), strict=True))
     asked = np.zeros(500, CELL_DTYPE)
     rng = np.random.default_rng(2)
     for name in ("room", "maze_passes"):
         asked[name] = rng.choice(progress_map.cells[name], 500)
     asked["column"], asked["row"] = rng.integers(0, 60, 500), rng.integers(0, NUM_ROWS, 500)
-    for cell, found in zip(asked, lookup(grids, asked), strict=True):
-        same = (progress_map.cells["room"] == cell["room"]) & (progress_map.cells["maze_passes"] == cell["maze_passes"])
-        near = progress_map.cells[same]
-        distance = abs(near["column"].astype(int) - int(cell["column"])) + abs(
-            near["row"].astype(int) - int(cell["row"])
-        )
-        assert found == progress_map.remaining_frames[same][distance == distance.min()].min()
+    # The last column of an area stands for all that lies right of it.
+    asked = asked[asked["column"] < min(area["column"].max() for area in areas_of(progress_map))]
+    found = lookup(grids_of(progress_map), asked)
+    assert found.tolist() == [known.get(key, -1) for key in cell_keys(asked).tolist()]
+    assert 0 < (found >= 0).sum() < len(found)
+
+
+def areas_of(progress_map: ProgressMap) -> list[npt.NDArray[Any]]:
+    made = progress_map.cells
+    kinds = np.unique(made[["room", "maze_passes"]])
+    return [made[(made["room"] == kind["room"]) & (made["maze_passes"] == kind["maze_passes"])] for kind in kinds]
+
+
+def test_of_several_states_of_a_room_those_count_that_know_the_square() -> None:
+    known = cells((0, 1, 0, 0, 5, 0, 3, 4), (0, 1, 0, 0, 6, 0, 3, 5))
+    grids = grids_of(ProgressMap(known, np.array([70, 10], np.uint32)))
+    assert lookup(grids, cells((0, 1, 0, 0, 7, 0, 3, 4), (0, 1, 0, 0, 7, 0, 3, 5), (0, 1, 0, 0, 7, 0, 3, 6))).tolist() == [70, 10, -1]
 
 
 def test_known_cells_keep_their_value_and_unknown_areas_have_none() -> None:
