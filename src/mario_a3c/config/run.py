@@ -81,6 +81,9 @@ class RunConfig:
     init_weights: Literal["auto", "averaged", "last"] = option(
         "auto", "which weights --init-from takes; auto: the averaged ones, where a mario eval would take them, too"
     )
+    init_temperature: float = option(
+        1.0, "what the logits of --init-from are divided by; above 1, a policy that has become sure tries things again"
+    )
     fresh: bool = option(False, "begin anew in a folder that holds a run; the old one is moved aside")
     save_interval: float = option(120.0, "seconds between checkpoints; one more is written at the end")
     keep_checkpoints: int = option(
@@ -91,6 +94,7 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         _expect(self.save_interval > 0, "--save-interval", "above 0", self.save_interval)
+        _expect(self.init_temperature > 0, "--init-temperature", "above 0", self.init_temperature)
         _expect(self.keep_checkpoints >= 1, "--keep-checkpoints", "at least 1", self.keep_checkpoints)
         _expect(self.log_interval >= 0, "--log-interval", "0 or more", self.log_interval)
         if self.resume is not None and self.fresh:

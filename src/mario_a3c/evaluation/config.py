@@ -81,8 +81,8 @@ class InRunConfig:
     )
     confirm_clear: bool = option(
         True,
-        "a run that is to end at a clear rate ends when 400 fresh episodes show it: sampled, and with sticky actions and "
-        "idle frames where it trains with them",
+        "a run that is to end at a clear rate ends when 400 fresh episodes show it: sampled, and with sticky actions "
+        "and idle frames where it trains with them",
     )
     confirm_margin: float = option(
         0.1, "fresh episodes are played from a clear rate of the training episodes on that is so much below it"

@@ -173,9 +173,16 @@ def training_command(metadata: Mapping[str, Any], config: TrainingConfig) -> str
     """What trained an agent, as far as its file says it: flags beside the preset's."""
     base = preset_config(config.preset) if config.preset != "auto" else TrainingConfig()
     words = as_flags(config, base, without=("run", "cache", "rom", "metrics", "monitoring", "display", "engine"))
-    origin = metadata.get("initial_weights")
     preset = [] if config.preset == "auto" else ["--preset", config.preset]
-    return " ".join(["mario train", *preset, *words, *(["--init-from", origin["file"]] if origin else [])])
+    return " ".join(["mario train", *preset, *words, *_beginning(metadata.get("initial_weights"))])
+
+
+def _beginning(origin: Mapping[str, Any] | None) -> list[str]:
+    if origin is None:
+        return []
+    temperature = origin.get("temperature", 1.0)
+    softened = [] if temperature == 1.0 else ["--init-temperature", str(temperature)]
+    return ["--init-from", str(origin["file"]), *softened]
 
 
 def _row(agent: PublishedAgent, metadata: Mapping[str, Any], config: TrainingConfig) -> str:

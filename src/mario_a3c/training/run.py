@@ -195,8 +195,9 @@ def describe_goal(config: TrainingConfig, rate: float) -> str:
         return f"{rate:.0%} {of_training} episodes reach the flag"
     asked_from = max(0.0, rate - config.evaluation.confirm_margin)
     rule = ClearRule(rate, CONFIRMING_EPISODES)
-    modes = ", ".join(modes_to_confirm(config.vector_env.env))
-    fresh = f"{rule.num_clears} of {rule.num_episodes} fresh episodes" + ("" if modes == "sampled" else f" each ({modes})")
+    modes = modes_to_confirm(config.vector_env.env)
+    each = "" if modes == ("sampled",) else f" each ({', '.join(modes)})"
+    fresh = f"{rule.num_clears} of {rule.num_episodes} fresh episodes{each}"
     return f"{fresh} reach the flag, which says {rate:.0%}; played from {asked_from:.0%} {of_training} on"
 
 

@@ -30,6 +30,7 @@ _ONLY_NATURE = ("nature_channels",)
 _ONLY_IMPALA = ("impala_channels", "residual_blocks")
 _ONLY_MEMORY = ("recurrent_hidden_size",)
 _ONLY_TRANSFORMER = ("transformer_layers", "transformer_heads", "memory_length")
+_POLICY_HEAD = "actor."
 # What the pictures show: with another value the weights fit, and see something else.
 _SEEN = ("game", "graphics", "frame_skip", "takes_maximum")
 
@@ -40,6 +41,7 @@ class InitialWeights:
 
     tensors: Mapping[str, Tensor]
     origin: Mapping[str, Any]
+    temperature: float = 1.0
 
     @torch.no_grad()
     def put_into(self, model: nn.Module) -> None:
@@ -48,6 +50,8 @@ class InitialWeights:
         check_fit(f"network of {self.origin['file']}", self.tensors, ours)
         for name, parameter in ours.items():
             parameter.copy_(self.tensors[name])
+            if name.startswith(_POLICY_HEAD):  # its last layer: what it computes are the logits
+                parameter /= self.temperature
 
 
 class Difference(NamedTuple):
@@ -85,9 +89,10 @@ def read_initial_weights(config: TrainingConfig) -> InitialWeights | None:
         "file": str(run.init_from),
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
         "weights": taken,
+        "temperature": run.init_temperature,
         **{name: metadata[name] for name in ("run", "update", "global_step", "code_revision") if name in metadata},
     }
-    return InitialWeights(tensors, origin)
+    return InitialWeights(tensors, origin, run.init_temperature)
 
 
 def misfits(theirs: TrainingConfig, model: ModelConfig, env: MarioEnvConfig) -> Iterator[Difference]:

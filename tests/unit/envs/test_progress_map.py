@@ -86,7 +86,8 @@ def areas_of(progress_map: ProgressMap) -> list[npt.NDArray[Any]]:
 def test_of_several_states_of_a_room_those_count_that_know_the_square() -> None:
     known = cells((0, 1, 0, 0, 5, 0, 3, 4), (0, 1, 0, 0, 6, 0, 3, 5))
     grids = grids_of(ProgressMap(known, np.array([70, 10], np.uint32)))
-    assert lookup(grids, cells((0, 1, 0, 0, 7, 0, 3, 4), (0, 1, 0, 0, 7, 0, 3, 5), (0, 1, 0, 0, 7, 0, 3, 6))).tolist() == [70, 10, -1]
+    asked = cells((0, 1, 0, 0, 7, 0, 3, 4), (0, 1, 0, 0, 7, 0, 3, 5), (0, 1, 0, 0, 7, 0, 3, 6))
+    assert lookup(grids, asked).tolist() == [70, 10, -1]
 
 
 def test_known_cells_keep_their_value_and_unknown_areas_have_none() -> None:

@@ -86,9 +86,8 @@ def test_fresh_episodes_end_a_run_and_are_written_down(caplog: pytest.LogCapture
     with caplog.at_level(logging.INFO, "mario.eval"):
         assert confirmation_of(evaluator).confirms()
     assert evaluator.noted == [(100, evaluator.moment, "confirmation", True)]
-    assert "clear rate 90% of the last 50 training episodes after 12.0 s; 100 fresh ones follow (sampled), averaged weights" in (
-        caplog.text
-    )
+    said = "clear rate 90% of the last 50 training episodes after 12.0 s; 100 fresh ones follow (sampled), averaged"
+    assert said in caplog.text
 
 
 def test_the_weights_that_are_named_are_the_ones_that_play() -> None:

@@ -139,3 +139,5 @@ def test_flags_lead_from_a_preset_to_a_config() -> None:
     assert (again.vector_env, again.model) == (config.vector_env, config.model)
     assert as_flags(TrainingConfig(), TrainingConfig()) == []
     assert training_command({"initial_weights": {"file": "a.pt"}}, config).endswith("--init-from a.pt")
+    softened = {"initial_weights": {"file": "a.pt", "temperature": 3.0}}
+    assert training_command(softened, config).endswith("--init-from a.pt --init-temperature 3.0")

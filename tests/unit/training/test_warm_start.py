@@ -71,6 +71,17 @@ def test_weights_are_taken_and_everything_else_begins_anew(tmp_path: Path, caplo
         assert len(origin["sha256"]) == 64
 
 
+def test_a_temperature_divides_the_logits_and_nothing_else(tmp_path: Path) -> None:
+    source = first_run(tmp_path)
+    theirs = load_checkpoint(source).state["learner"]["model"]
+    ours = weights_of(run_training(second_config(tmp_path, source, init_temperature=4.0)))
+    softened = {name: each / 4 if name.startswith("actor.") else each for name, each in theirs.items()}
+    assert is_close(ours, softened)
+    assert not is_close(ours, theirs)
+    with pytest.raises(ConfigError, match=r"--init-temperature must be above 0, got 0"):
+        RunConfig(init_temperature=0.0)
+
+
 def test_actors_with_weights_of_their_own_begin_with_them_too(tmp_path: Path) -> None:
     config = second_config(tmp_path, first_run(tmp_path))
     overlapped = replace(config, collector=CollectorConfig(rollout_steps=4, overlap_collect=True))
