@@ -51,7 +51,7 @@ class InitialWeights:
         for name, parameter in ours.items():
             parameter.copy_(self.tensors[name])
             if name.startswith(_POLICY_HEAD):  # its last layer: what it computes are the logits
-                parameter /= self.temperature
+                parameter.div_(self.temperature)
 
 
 class Difference(NamedTuple):
