@@ -1,17 +1,19 @@
 """The stage report: agents, baselines and what others published, as a Markdown and an HTML page with plots."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from mario_a3c.evaluation.config import MODES, PROGRESS_UNIT, Mode
+from mario_a3c.evaluation.config import JUDGED_MODES, MODES, PROGRESS_UNIT, Mode
 from mario_a3c.evaluation.episodes import EpisodeResult
 from mario_a3c.evaluation.plots import Curve, curves, heat_map, histogram
 from mario_a3c.evaluation.published import PUBLISHED
 from mario_a3c.evaluation.summary import Summary, cleared_stages, summarize
 
 FORMAT = "mario-a3c report 1"
+_PLACE_PIXELS, _NUM_PLACES = 64, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ def tables_of(report: Report) -> list[tuple[str, list[list[str]]]]:
 
 def _own_table(contender: Contender) -> list[list[str]]:
     has_several = bool(contender.agents) and contender.agent is None
-    rows = [["stage", *(["agent"] if has_several else []), *MODES, "cleared"]]
+    rows = [["stage", *(["agent"] if has_several else []), *MODES, "cleared", "failures end mostly at"]]
     verdicts = cleared_stages(contender.summaries)
     by_stage: dict[str, dict[str, Summary]] = {}
     for each in contender.summaries:
@@ -131,8 +133,20 @@ def _own_table(contender: Contender) -> list[list[str]]:
     for stage, modes in by_stage.items():
         words = {True: "yes", False: "no", None: "not judged"}[verdicts[stage]]
         agent = [str(contender.agents[stage])] if has_several else []
-        rows.append([stage, *agent, *(_rate(modes.get(mode)) for mode in MODES), words])
+        rates = (_rate(modes.get(mode)) for mode in MODES)
+        rows.append([stage, *agent, *rates, words, where_failures_end(contender.results, stage)])
     return rows
+
+
+def where_failures_end(results: Iterable[EpisodeResult], stage: str) -> str:
+    """Of the judged episodes: the places, in pixels from the left of their room, where most of those end that fail."""
+    failures = [
+        each for each in results
+        if str(each.spec.stage) == stage and each.spec.mode in JUDGED_MODES and not each.is_clear
+    ]  # fmt: skip
+    places = Counter(each.x // _PLACE_PIXELS * _PLACE_PIXELS for each in failures)
+    most = [f"x {x} to {x + _PLACE_PIXELS - 1}: {number}" for x, number in places.most_common(_NUM_PLACES)]
+    return f"{', '.join(most)} of {len(failures)}" if most else ""
 
 
 def headline_of(contender: Contender) -> str:

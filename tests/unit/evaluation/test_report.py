@@ -13,7 +13,16 @@ from mario_a3c.evaluation.config import MODES
 from mario_a3c.evaluation.episodes import EpisodeSpec
 from mario_a3c.evaluation.plots import Curve, curves, heat_map, histogram
 from mario_a3c.evaluation.published import PUBLISHED
-from mario_a3c.evaluation.report import AgentFile, Contender, Report, as_html, as_summary, plots_of, tables_of
+from mario_a3c.evaluation.report import (
+    AgentFile,
+    Contender,
+    Report,
+    as_html,
+    as_summary,
+    plots_of,
+    tables_of,
+    where_failures_end,
+)
 from mario_a3c.evaluation.report_files import load_report, read_report, write_pages, write_report
 from mario_a3c.native.start_states import Stage
 from tests.support.episode_results import result_of, series
@@ -72,11 +81,20 @@ def test_tables_show_rates_intervals_verdicts_and_others() -> None:
     random = Contender("random", "a simple player", series("sampled", 0, 100), is_baseline=True)
     (title, own), (_, beside) = tables_of(report_of(agent(), random))
     assert title == "agent: last weights"
-    assert own[0] == ["stage", "greedy", "sampled", "noop", "sticky", "cleared"]
-    assert own[1] == ["1-1", "clears", *["96 of 100 (90% to 98%)"] * 3, "yes"]
-    assert own[2][-1] == "not judged"
+    assert own[0] == ["stage", "greedy", "sampled", "noop", "sticky", "cleared", "failures end mostly at"]
+    assert own[1] == ["1-1", "clears", *["96 of 100 (90% to 98%)"] * 3, "yes", "x 0 to 63: 12 of 12"]
+    assert own[2][-2] == "not judged"
     assert beside[0] == ["stage", "agent", "random", *(each.name for each in PUBLISHED)]
     assert beside[1] == ["1-1", "96%, 100 pixels", "0%, 100 pixels", "greedy", "1 of 10, greedy", "96 of 100"]
+
+
+def test_failures_are_counted_by_the_places_where_most_of_them_end() -> None:
+    places = [700, 640, 703, 64, 127, 1000]
+    failures = [replace(result_of("sticky", n, is_clear=False), x=x) for n, x in enumerate(places)]
+    others = [result_of("sampled", 7), replace(result_of("greedy", 8, is_clear=False), x=700)]
+    assert where_failures_end([*failures, *others], "1-1") == "x 640 to 703: 3, x 64 to 127: 2 of 6"
+    assert where_failures_end(others, "1-1") == ""
+    assert where_failures_end(failures, "1-2") == ""
 
 
 def test_an_earlier_report_is_shown_beside_this_one(tmp_path: Path) -> None:
