@@ -18,7 +18,7 @@ from mario_a3c.cache_dir import CacheDir
 from mario_a3c.durable_file import write_durably
 from mario_a3c.envs.progress_map import CELL_DTYPE, NUM_ROWS, ProgressMap, cell_keys, join_maps
 from mario_a3c.errors import ConfigError, StorageError
-from mario_a3c.exploration.config import SearchConfig
+from mario_a3c.exploration.config import SearchConfig, StartConfig
 from mario_a3c.exploration.explorer import StageExplorer
 from mario_a3c.exploration.task import StageTask
 from mario_a3c.native.stage_search import NEVER, ActionPath, StageSearch
@@ -31,7 +31,7 @@ _LEFT_OF_ROOM = 0x8000 // 16
 _VERSION = 2
 # A map is looked at for a whole training run: its path is worth some seconds more than one that is only shown. One
 # thread for each stage, several stages at once: runs that depend on it are then the same on every machine.
-MAP_SEARCH = SearchConfig(threads=1, max_frames=20_000_000, polish_frames=800_000)
+MAP_SEARCH = SearchConfig(threads=1, max_frames=20_000_000, polish_frames=StartConfig().way_frames)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from mario_a3c.cache_dir import CacheDir
@@ -10,7 +11,7 @@ from mario_a3c.config import TrainingConfig
 from mario_a3c.envs.env_batch import EnvBatch
 from mario_a3c.envs.mario_batch import MarioBatch
 from mario_a3c.envs.stages import stages_to_play
-from mario_a3c.exploration.maps import StageWay, obtain_ways
+from mario_a3c.exploration.maps import MAP_SEARCH, StageWay, obtain_ways
 from mario_a3c.exploration.sampler import StartSampler
 from mario_a3c.exploration.starts import StartTable, path_starts
 from mario_a3c.exploration.task import stage_tasks
@@ -39,7 +40,9 @@ class Ways:
         rom = locate_rom(self._config.rom, cache, game=env.game, graphics=env.graphics)
         tasks = stage_tasks(rom, cache, stages_to_play(env, rom), env)
         engine_path = find_engine_for(self._config.engine.engine, rom.cartridge, cache)
-        return obtain_ways(tasks, cache, engine_path=engine_path, should_stop=lambda: self._stop.is_set)
+        polish = self._config.starts.way_frames
+        search = replace(MAP_SEARCH, max_frames=MAP_SEARCH.max_frames + polish, polish_frames=polish)
+        return obtain_ways(tasks, cache, config=search, engine_path=engine_path, should_stop=lambda: self._stop.is_set)
 
 
 def begins_along_ways(config: TrainingConfig) -> bool:
