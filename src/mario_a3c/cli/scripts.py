@@ -33,7 +33,8 @@ def parse_search(description: str | None, config: type, argv: Sequence[str] | No
     """Flags for the fields of a search's config, then those of `mario train` behind `--`."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     for each in fields(config):
-        flag, kind = f"--{each.name.replace('_', '-')}", Path if isinstance(each.default, Path) else type(each.default)
+        flag = f"--{each.name.replace('_', '-')}"
+        kind = Path if each.type in (Path, Path | None) else type(each.default)
         choices = ["avg_return", "clear_rate"] if each.name == "objective" else None
         parser.add_argument(
             flag, type=kind, default=each.default, choices=choices, help=f"{each.metadata['help']} ({each.default})"

@@ -55,3 +55,17 @@ class PopulationConfig:
             raise ConfigError(f"--replaced-share must be in (0, 0.5], got {self.replaced_share}")
         if self.factor <= 1.0:
             raise ConfigError(f"--factor must be above 1, got {self.factor}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SpecialistsConfig:
+    """Specialists: an agent for each stage, trained one after another."""
+
+    stages: str = option("all", "stages that get one: all, or like 1-1,8-4 or 1-1..2-4")
+    seconds: float = option(60.0, "most seconds of training for each, without its set-up")
+    report: Path | None = option(None, "report.json of `mario report`: leave out the stages that its agents clear")
+    out: Path = option(Path("output/specialists"), "folder of the weights, of the runs, and of how they ended")
+
+    def __post_init__(self) -> None:
+        if self.seconds <= 0:
+            raise ConfigError(f"--seconds must be above 0, got {self.seconds}")
