@@ -1,4 +1,4 @@
-"""What scripts share: how they end (a line for people, the exit code of `mario`), and the flags of searches."""
+"""What scripts share: how they begin, how they end (a line for people, the exit code of `mario`), flags of searches."""
 
 import argparse
 import sys
@@ -7,10 +7,12 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mario_a3c.cli.main import let_waiting_threads_sleep
 from mario_a3c.errors import ExitCode, MarioError
 
 
 def run_script(name: str, main: Callable[[], int]) -> int:
+    let_waiting_threads_sleep()
     try:
         return main()
     except MarioError as error:

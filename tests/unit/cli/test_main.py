@@ -11,6 +11,7 @@ import pytest
 from mario_a3c.cache_dir import KINDS, CacheConfig, CacheDir
 from mario_a3c.cli import main as cli
 from mario_a3c.cli.main import COMMANDS, main
+from mario_a3c.cli.scripts import run_script
 from mario_a3c.cli.train import build_training_config, parse_args
 from mario_a3c.config import TrainingConfig
 from mario_a3c.config.presets import preset_config
@@ -39,6 +40,11 @@ def test_threads_of_torch_sleep_while_they_wait_unless_the_user_said_otherwise(m
     monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
     exit_code_of("--version")
     assert os.environ["OMP_WAIT_POLICY"] == "ACTIVE"
+
+
+def test_they_sleep_in_scripts_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    assert run_script("x.py", lambda: int(os.environ.get("OMP_WAIT_POLICY") == "PASSIVE")) == 1
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
