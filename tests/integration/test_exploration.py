@@ -14,7 +14,7 @@ from mario_a3c.envs.config import MarioEnvConfig, MarioVectorEnvConfig, RewardCo
 from mario_a3c.envs.env_batch import EndReason
 from mario_a3c.envs.mario_batch import MarioBatch
 from mario_a3c.envs.play import replay
-from mario_a3c.envs.progress_map import ProgressMap
+from mario_a3c.envs.progress_map import NUM_ROWS, ProgressMap, cells_of, grids_of, lookup
 from mario_a3c.exploration.config import CurriculumConfig, SearchConfig, StartConfig
 from mario_a3c.exploration.explorer import StageExplorer
 from mario_a3c.exploration.maps import make_map
@@ -222,8 +222,6 @@ def test_a_loop_is_never_paid_twice(
 def test_the_map_in_numpy_is_the_map_in_the_console(
     found: dict[str, Found], game_rom: Path, engine_path: Path, session_cache: CacheDir
 ) -> None:
-    from mario_a3c.envs.progress_map import cells_of, grids_of, lookup
-
     stage = found["8-4"]
     batch = make_batch(game_rom, engine_path, session_cache, stage.map)
     grids = grids_of(stage.map)
@@ -233,6 +231,16 @@ def test_the_map_in_numpy_is_the_map_in_the_console(
         batch.step(np.array([action]))
         expected = max(0.0, 1 - lookup(grids, cells_of(batch.games))[0] / total)
         assert float(batch.episodes["progress"][0]) == pytest.approx(expected, abs=1e-6)
+
+
+def test_nothing_is_paid_in_a_pit_of_any_stage(found: dict[str, Found]) -> None:
+    below_ground = 30  # in squares: from there nobody comes back
+    for name, each in found.items():
+        grids = grids_of(each.map)
+        asked = np.repeat(each.map.cells, NUM_ROWS - below_ground)
+        asked["row"] = np.tile(np.arange(below_ground, NUM_ROWS), len(each.map.cells))
+        assert (lookup(grids, asked) == -1).all(), name
+        assert (lookup(grids, each.map.cells) >= 0).all(), name
 
 
 def test_episodes_begin_along_the_way_as_often_as_asked(
