@@ -117,24 +117,18 @@ def prune(arguments: Arguments) -> int:
 def export(arguments: Arguments) -> int:
     """Weights only, in half precision: no consoles, no optimizer."""
     from mario_a3c.checkpoint.export import export_weights
-    from mario_a3c.checkpoint.store import Checkpoint
-    from mario_a3c.training.agent import config_in, weights_in
+    from mario_a3c.training.agent import export_agent
 
     source, target = _one_file(arguments), arguments.output
     if target is None:
         raise ConfigError(f"mario checkpoint export {arguments.path} needs a second path: the file to write")
     if target.suffix != ".pt":
         raise ConfigError(f"an exported checkpoint is called *.pt, its description *.json; got {target}")
-    wanted = arguments.weights
-    taken = "last and averaged"
-
-    def choose(checkpoint: Checkpoint) -> Any:
-        nonlocal taken
-        assert wanted != "both"
-        weights, taken = weights_in(source, checkpoint, config_in(source, checkpoint.metadata), wanted)
-        return weights, taken
-
-    export_weights(source, target, None if wanted == "both" else choose)
+    if arguments.weights == "both":
+        export_weights(source, target)
+        taken = "last and averaged"
+    else:
+        taken = export_agent(source, target, arguments.weights)
     sizes = target.stat().st_size / 1e6, source.stat().st_size / 1e6
     print(f"wrote {target}: the {taken} weights, {sizes[0]:.1f} MB (the checkpoint has {sizes[1]:.1f})")
     return ExitCode.DONE

@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from mario_a3c.cache_dir import CacheDir
-from mario_a3c.checkpoint.export import export_weights
 from mario_a3c.checkpoint.names import CheckpointNames
 from mario_a3c.checkpoint.sidecar import read_sidecar
 from mario_a3c.checkpoint.store import read_metadata
@@ -26,9 +25,9 @@ from mario_a3c.native.rom import locate_rom
 from mario_a3c.native.start_states import Stage, stages_of
 from mario_a3c.run_dir import RunDir
 from mario_a3c.search.config import SpecialistsConfig
-from mario_a3c.training.agent import config_in, weights_in
+from mario_a3c.training.agent import export_agent
 from mario_a3c.training.report import duration
-from mario_a3c.training.run import TrainingResult, run_training
+from mario_a3c.training.run import run_training
 from mario_a3c.training.stopping import StopReason, StopRequest
 
 LOG = logging.getLogger("mario.search")
@@ -121,7 +120,8 @@ def _train(config: TrainingConfig, specialists: SpecialistsConfig, stage: Stage,
         return Specialist(str(stage), StopReason.SIGNAL.value)  # while a way was looked for: there is no run yet
     has_weights = result.reason is not StopReason.SIGNAL and result.checkpoint is not None
     if has_weights:
-        _export(result, weights_file(specialists.out, stage))
+        assert result.checkpoint is not None
+        export_agent(result.checkpoint.resolve(), weights_file(specialists.out, stage))
     return Specialist(
         stage=str(stage),
         ended=_WORDS.get(result.reason, result.reason.value),
@@ -154,17 +154,6 @@ def _seconds_of_run(folder: Path, stage: Stage) -> float:
     latest = CheckpointNames(stage.world, stage.number).latest(folder)
     described = read_sidecar(latest.resolve()) if latest.exists() else None
     return float((described or {}).get("seconds", 0.0))
-
-
-def _export(result: TrainingResult, target: Path) -> None:
-    """The weights that `mario eval` would take."""
-    assert result.checkpoint is not None
-    source = result.checkpoint.resolve()
-    export_weights(
-        source,
-        target,
-        lambda checkpoint: weights_in(source, checkpoint, config_in(source, checkpoint.metadata), "auto"),
-    )
 
 
 def _found(stage: Stage, path: Path) -> Specialist:

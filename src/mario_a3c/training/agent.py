@@ -9,7 +9,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from mario_a3c.checkpoint.store import Checkpoint, load_checkpoint
+from mario_a3c.checkpoint.export import export_weights
+from mario_a3c.checkpoint.store import Checkpoint, load_checkpoint, read_metadata
 from mario_a3c.config import TrainingConfig
 from mario_a3c.config.json_file import from_json
 from mario_a3c.envs.actions import action_names
@@ -82,6 +83,16 @@ def load_agent(path: Path, weights: WeightsChoice = "auto") -> Agent:
     check_fit("network", tensors, dict(model.named_parameters()))
     model.load_state_dict({name: each.float() for name, each in tensors.items()})
     return Agent(model.eval().requires_grad_(False), config, checkpoint.metadata, taken)
+
+
+def export_agent(source: Path, target: Path, wanted: WeightsChoice = "auto") -> str:
+    """Writes weights of a checkpoint alone, in half precision: no consoles, no optimizer. Says which they are."""
+
+    def choose(checkpoint: Checkpoint) -> tuple[Mapping[str, Tensor], str]:
+        return weights_in(source, checkpoint, config_in(source, checkpoint.metadata), wanted)
+
+    export_weights(source, target, choose)
+    return str(read_metadata(target)["weights"])
 
 
 def untrained(agent: Agent) -> Agent:
