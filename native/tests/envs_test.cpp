@@ -80,14 +80,19 @@ TEST(a_maze_or_pipe_in_a_state_that_the_map_does_not_know_is_as_far_as_the_farth
     CHECK(map.remaining(game).frames == ProgressMap::unknown);
 }
 
-TEST(progress_by_a_map_pays_a_loop_nothing_and_a_leap_over_several_steps) {
-    std::vector<std::uint32_t> numbers(48 * 3);
-    for (std::uint32_t i = 0; i < numbers.size(); ++i) numbers[i] = i % 3 == 0 ? 100 : i % 3 == 1 ? 90 : 10;
+/// Three columns of one room, from whose start 100 frames are left.
+ProgressMap map_of(const std::vector<std::uint32_t>& numbers) {
     mario_map_area area{};
     area.num_columns = 3;
     area.room = 1;
     area.stage_frames = 100;
-    const ProgressMap map({&area, 1}, numbers);
+    return ProgressMap({&area, 1}, numbers);
+}
+
+TEST(progress_by_a_map_pays_a_loop_nothing_and_a_leap_over_several_steps) {
+    std::vector<std::uint32_t> numbers(48 * 3);
+    for (std::uint32_t i = 0; i < numbers.size(); ++i) numbers[i] = i % 3 == 0 ? 100 : i % 3 == 1 ? 90 : 10;
+    const ProgressMap map = map_of(numbers);
     Progress progress;
     progress.begin(game_at(0, 0), map);
     CHECK(progress.share == 0.0F);
@@ -108,11 +113,7 @@ TEST(progress_by_a_map_pays_a_loop_nothing_and_a_leap_over_several_steps) {
 TEST(a_square_that_the_map_does_not_know_pays_nothing) {
     std::vector<std::uint32_t> numbers(48 * 3, ProgressMap::unknown);
     numbers[0] = 100, numbers[1] = 96, numbers[2] = 92;  // a ledge, and nothing known below it
-    mario_map_area area{};
-    area.num_columns = 3;
-    area.room = 1;
-    area.stage_frames = 100;
-    const ProgressMap map({&area, 1}, numbers);
+    const ProgressMap map = map_of(numbers);
     Progress progress;
     progress.begin(game_at(0, 0), map);
     CHECK(progress.advance(game_at(16, 0), map, 4, 0) == 10.0F);
