@@ -45,6 +45,15 @@ mario_game game_at(unsigned x, unsigned y, std::uint16_t room = 1) {
     return game;
 }
 
+/// Three columns of one room, from whose start 100 frames are left.
+ProgressMap map_of(const std::vector<std::uint32_t>& numbers) {
+    mario_map_area area{};
+    area.num_columns = 3;
+    area.room = 1;
+    area.stage_frames = 100;
+    return ProgressMap({&area, 1}, numbers);
+}
+
 TEST(the_map_is_looked_up_by_square_and_stays_inside_its_grid) {
     std::vector<std::uint32_t> numbers(10 + 48 * 3);
     for (std::uint32_t i = 0; i < numbers.size(); ++i) numbers[i] = i;
@@ -55,10 +64,23 @@ TEST(the_map_is_looked_up_by_square_and_stays_inside_its_grid) {
     area.room = 1;
     const ProgressMap map({&area, 1}, numbers);
     CHECK(map.remaining(game_at(0, 0)).frames == 10 && map.remaining(game_at(0, 0)).stage_frames == 200);
-    CHECK(map.remaining(game_at(17, 33)).frames == 10 + 2 * 3 + 1);
+    CHECK(map.remaining(game_at(24, 33)).frames == 10 + 2 * 3 + 1);
     CHECK(map.remaining(game_at(30'000, 47 * 16)).frames == 10 + 47 * 3 + 2);
     CHECK(map.remaining(game_at(65'530, 0xFFFF)).frames == 10 + 47 * 3);
     CHECK(map.remaining(game_at(0, 0, 2)).frames == ProgressMap::unknown);
+}
+
+TEST(between_the_middles_of_two_squares_the_time_falls_evenly_unless_a_wall_is_there) {
+    std::vector<std::uint32_t> numbers(48 * 3, ProgressMap::unknown);
+    numbers[0] = 100, numbers[1] = 92, numbers[2] = 84;
+    numbers[3] = 100, numbers[4] = 20;              // a wall between them
+    numbers[3 * 2] = 100, numbers[3 * 2 + 2] = 84;  // nothing known between them
+    const ProgressMap map = map_of(numbers);
+    const auto left_at = [&](unsigned x, unsigned y) { return map.remaining(game_at(x, y)).frames; };
+    CHECK(left_at(0, 0) == 100 && left_at(8, 0) == 100 && left_at(16, 0) == 96 && left_at(24, 0) == 92 && left_at(47, 0) == 84);
+    for (unsigned x = 8; x < 40; x += 2) CHECK(left_at(x, 0) - left_at(x + 2, 0) == 1);
+    CHECK(left_at(15, 16) == 100 && left_at(16, 16) == 20);
+    CHECK(left_at(15, 32) == 100 && left_at(16, 32) == ProgressMap::unknown && left_at(32, 32) == 84);
 }
 
 TEST(a_maze_or_pipe_in_a_state_that_the_map_does_not_know_is_as_far_as_the_farthest) {
@@ -80,15 +102,6 @@ TEST(a_maze_or_pipe_in_a_state_that_the_map_does_not_know_is_as_far_as_the_farth
     CHECK(map.remaining(game).frames == ProgressMap::unknown);
 }
 
-/// Three columns of one room, from whose start 100 frames are left.
-ProgressMap map_of(const std::vector<std::uint32_t>& numbers) {
-    mario_map_area area{};
-    area.num_columns = 3;
-    area.room = 1;
-    area.stage_frames = 100;
-    return ProgressMap({&area, 1}, numbers);
-}
-
 TEST(progress_by_a_map_pays_a_loop_nothing_and_a_leap_over_several_steps) {
     std::vector<std::uint32_t> numbers(48 * 3);
     for (std::uint32_t i = 0; i < numbers.size(); ++i) numbers[i] = i % 3 == 0 ? 100 : i % 3 == 1 ? 90 : 10;
@@ -96,17 +109,17 @@ TEST(progress_by_a_map_pays_a_loop_nothing_and_a_leap_over_several_steps) {
     Progress progress;
     progress.begin(game_at(0, 0), map);
     CHECK(progress.share == 0.0F);
-    CHECK(progress.advance(game_at(16, 0), map, 4, 0) == 25.0F && progress.is_new_ground);
+    CHECK(progress.advance(game_at(24, 0), map, 4, 0) == 25.0F && progress.is_new_ground);
     CHECK(progress.advance(game_at(0, 0), map, 4, 0) == -25.0F && !progress.is_new_ground);
-    CHECK(progress.advance(game_at(16, 0), map, 4, 0) == 25.0F && !progress.is_new_ground);
-    CHECK(progress.advance(game_at(16, 0, 2), map, 4, 0) == 0.0F);  // another room, which is not in the map
+    CHECK(progress.advance(game_at(24, 0), map, 4, 0) == 25.0F && !progress.is_new_ground);
+    CHECK(progress.advance(game_at(24, 0, 2), map, 4, 0) == 0.0F);  // another room, which is not in the map
     float gained = 0.0F;
     for (int step = 0; step < 5; ++step) {
-        const float gain = progress.advance(game_at(32, 0), map, 24, 20);
+        const float gain = progress.advance(game_at(40, 0), map, 24, 20);
         CHECK(gain == 16 * 2.5F);
         gained += gain;
     }
-    CHECK(progress.advance(game_at(32, 0), map, 4, 0) == 0.0F && gained == 80 * 2.5F);
+    CHECK(progress.advance(game_at(40, 0), map, 4, 0) == 0.0F && gained == 80 * 2.5F);
     CHECK(progress.share == 0.9F);
 }
 
@@ -116,9 +129,9 @@ TEST(a_square_that_the_map_does_not_know_pays_nothing) {
     const ProgressMap map = map_of(numbers);
     Progress progress;
     progress.begin(game_at(0, 0), map);
-    CHECK(progress.advance(game_at(16, 0), map, 4, 0) == 10.0F);
+    CHECK(progress.advance(game_at(24, 0), map, 4, 0) == 10.0F);
     for (unsigned y = 16; y < 200; y += 16) CHECK(progress.advance(game_at(30, y), map, 4, 0) == 0.0F && !progress.is_new_ground);
-    CHECK(progress.advance(game_at(32, 0), map, 4, 0) == 10.0F && progress.is_new_ground);
+    CHECK(progress.advance(game_at(40, 0), map, 4, 0) == 10.0F && progress.is_new_ground);
     mario_game elsewhere = game_at(0, 16);
     elsewhere.next_page = 9;  // no other state of the room knows the square either
     CHECK(map.remaining(elsewhere).frames == ProgressMap::unknown);

@@ -1,12 +1,15 @@
 #include "envs/progress_map.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <stdexcept>
 
 namespace mario::envs {
 namespace {
 
 constexpr std::uint32_t cell_pixels = 16, max_columns = 4096;
+// Frames between two squares beside each other. Where it is more there is a wall between them, or the way goes round.
+constexpr std::int64_t max_step = 32;
 
 constexpr unsigned state_bits = 32;  // maze and pipe, below level and room
 
@@ -55,7 +58,15 @@ std::uint32_t ProgressMap::frames_in(const Area& area, const mario_game& game) c
     const std::uint32_t x = game.x < 0x8000 ? game.x : 0;
     const std::uint32_t column = std::min(x / cell_pixels, area.num_columns - 1);
     const std::uint32_t row = std::min((game.y_screen * 256u + game.y_on_screen) / cell_pixels, num_rows - 1);
-    return remaining_frames_[area.first + row * area.num_columns + column];
+    const std::uint32_t* const frames = &remaining_frames_[area.first + row * area.num_columns];
+    const std::uint32_t here = frames[column];
+    // From the middle of a square to the middle of the next the time falls evenly: running pays the same at every step.
+    const std::int64_t from_middle = std::int64_t{x} - column * cell_pixels - cell_pixels / 2;
+    const std::int64_t next = std::int64_t{column} + (from_middle < 0 ? -1 : 1);
+    if (here == unknown || next < 0 || next >= area.num_columns || frames[next] == unknown) return here;
+    const std::int64_t step = std::int64_t{frames[next]} - here;
+    if (std::abs(step) > max_step || std::abs(from_middle) > cell_pixels / 2) return here;
+    return static_cast<std::uint32_t>(here + step * std::abs(from_middle) / std::int64_t{cell_pixels});
 }
 
 }  // namespace mario::envs

@@ -52,14 +52,13 @@ def test_a_leap_by_the_map_is_paid_over_several_steps(make_batch: MakeBatch) -> 
     cells = np.array([here] * 3, CELL_DTYPE)
     cells["room"] += np.array([0, 1, 1], np.uint16)
     cells["column"] = [2, 2, 3]
-    batch.set_progress_map(ProgressMap(cells, np.array([1000, 1000, 980], np.uint32)))
+    batch.set_progress_map(ProgressMap(cells, np.array([1000, 1000, 964], np.uint32)))
     batch.reset()
     play(batch, PIPE)
     assert batch.rewards.tolist() == [0.0] * 2, "the pipe's own frames earn nothing"
-    play(batch, RIGHT)
-    assert batch.rewards.tolist() == pytest.approx([0.01 * 2.5 * 16] * 2)
-    play(batch, NOOP)
-    assert batch.rewards.tolist() == pytest.approx([0.01 * 2.5 * 4] * 2)
+    for action, frames in ((RIGHT, 16), (NOOP, 16), (NOOP, 4)):
+        play(batch, action)
+        assert batch.rewards.tolist() == pytest.approx([0.01 * 2.5 * frames] * 2)
     play(batch, NOOP)
     assert batch.rewards.tolist() == [0.0] * 2
 
