@@ -31,6 +31,12 @@ def entropy(log_policy: Tensor) -> Tensor:
     return -(log_policy.exp() * log_policy).sum(-1)
 
 
+def evenness(log_policy: Tensor) -> Tensor:
+    """The mean log-probability of all actions [..., A]: largest where they are equally likely. Its gradient moves an
+    unlikely action as much as any other; that of the entropy vanishes with the probability."""
+    return log_policy.mean(-1)
+
+
 def log_prob_of(log_policy: Tensor, actions: Tensor) -> Tensor:
     """[..., A], [...] -> [...]."""
     return log_policy.gather(-1, actions.unsqueeze(-1)).squeeze(-1)

@@ -24,6 +24,12 @@ class LearnerConfig:
     entropy_beta: float = option(0.01, "weight of the entropy at the beginning")
     entropy_beta_final: float = option(0.002, "weight of the entropy at the end of the run")
     entropy_schedule: EntropySchedule = option("linear", "how it gets there; constant: it does not")
+    floor_beta: float = option(
+        0.0,
+        "weight of the mean log-probability of all actions at the beginning: each stays possible, the less the worse it "
+        "is, where an entropy lets it vanish",
+    )
+    floor_beta_final: float = option(0.0, "the same at the end of the run, on the schedule of the entropy")
     epochs: int = option(1, "passes over each rollout")
     minibatches: int = option(4, "optimizer steps in a pass; environments are dealt out anew for each pass")
     grad_accum: int = option(1, "pieces of a minibatch whose gradients are added up: the same result in less memory")
@@ -44,6 +50,8 @@ class LearnerConfig:
             "--value-coef": self.value_coef,
             "--entropy-beta": self.entropy_beta,
             "--entropy-beta-final": self.entropy_beta_final,
+            "--floor-beta": self.floor_beta,
+            "--floor-beta-final": self.floor_beta_final,
             "--value-clip": self.value_clip,
             "--target-kl": self.target_kl,
         }

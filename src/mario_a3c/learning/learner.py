@@ -15,6 +15,7 @@ from mario_a3c.algorithms.losses import (
     clipped_policy_loss,
     clipped_value_loss,
     entropy,
+    evenness,
     kl_of_step,
     log_prob_of,
     policy_gradient_loss,
@@ -71,6 +72,9 @@ class Learner:
         self.entropy_schedule = Annealing(
             config.entropy_beta, config.entropy_beta_final, total_updates, config.entropy_schedule
         )
+        self.floor_schedule = Annealing(
+            config.floor_beta, config.floor_beta_final, total_updates, config.entropy_schedule
+        )
         self.averaged = AveragedWeights(model, config.ema_decay) if config.ema_decay else None
         self._returns, self._seed = returns, seed
         self._optimizer = GuardedAdamW(
@@ -81,7 +85,9 @@ class Learner:
             clip_grad=config.clip_grad,
         )
         self._scaler = execution.grad_scaler()
-        self._entropy_beta = torch.zeros((), device=self.device)  # on the device: a recorded step reads it there
+        # On the device: a recorded step reads them there.
+        self._entropy_beta = torch.zeros((), device=self.device)
+        self._floor_beta = torch.zeros((), device=self.device)
         self._recorded = RecordedSteps(execution)
         self._num_pieces = config.grad_accum
         self._recovery = Recovery(failure_dir)
@@ -108,6 +114,7 @@ class Learner:
         here = rollout.to(self.device)
         self._optimizer.set_lr(self.learning_rate)
         self._entropy_beta.fill_(self.entropy_beta)
+        self._floor_beta.fill_(self.floor_schedule(self.num_updates))
         self._anchor(here)
         tally = Tally()
         for envs in self._minibatches(here):
@@ -277,7 +284,8 @@ class Learner:
         policy = self._policy_losses(batch, evaluation, moments)
         value = self._value_losses(batch, evaluation)
         entropies = entropy(evaluation.log_policy)
-        losses = policy + self.config.value_coef * value - self._entropy_beta * entropies  # [T, n]
+        explored = self._entropy_beta * entropies + self._floor_beta * evenness(evaluation.log_policy)
+        losses = policy + self.config.value_coef * value - explored  # [T, n]
         if evaluation.weights is not None:
             losses = losses * evaluation.weights
         loss = losses.mean()

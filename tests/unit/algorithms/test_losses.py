@@ -4,6 +4,7 @@ from mario_a3c.algorithms.losses import (
     clipped_policy_loss,
     clipped_value_loss,
     entropy,
+    evenness,
     kl_of_step,
     log_prob_of,
     policy_gradient_loss,
@@ -58,3 +59,12 @@ def test_entropy_and_divergence_of_known_policies() -> None:
     assert entropy(certain) == 0
     assert kl_of_step(torch.tensor([0.0, 0.3, -0.3])).tolist()[0] == 0
     assert (kl_of_step(torch.tensor([0.3, -0.3])) > 0).all()
+
+
+def test_what_is_almost_impossible_is_lifted_by_evenness_and_not_by_entropy() -> None:
+    logits = torch.tensor([20.0, 0.0, 0.0, 0.0], requires_grad=True)
+    lifted = gradient_of(evenness(logits.log_softmax(-1)), logits)
+    torch.testing.assert_close(lifted[1:], torch.full((3,), 0.25), atol=1e-6, rtol=0)
+    assert (gradient_of(entropy(logits.log_softmax(-1)), logits)[1:].abs() < 1e-6).all()
+    even = torch.zeros(4, requires_grad=True)
+    assert gradient_of(evenness(even.log_softmax(-1)), even).abs().max() < 1e-7
