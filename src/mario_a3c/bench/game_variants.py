@@ -52,6 +52,7 @@ VARIANTS = _variants(
         "more-entropy": "--entropy-beta 0.02 --entropy-beta-final 0.02",
         "falling-entropy": "--entropy-beta 0.02 --entropy-beta-final 0.001 --entropy-schedule linear "
         f"--total-updates {UPDATES} --lr-final-share 1",
+        "floor": "--floor-beta 0.001 --floor-beta-final 0.001",
         # What it is made of.
         "gru": "--recurrent-type gru",
         "lstm": "--recurrent-type lstm",
