@@ -26,8 +26,8 @@ class LearnerConfig:
     entropy_schedule: EntropySchedule = option("linear", "how it gets there; constant: it does not")
     floor_beta: float = option(
         0.0,
-        "weight of the mean log-probability of all actions at the beginning: each stays possible, the less the worse it "
-        "is, where an entropy lets it vanish",
+        "weight of the mean log-probability of all actions at the beginning: each stays possible, the less the worse "
+        "it is, where an entropy lets it vanish",
     )
     floor_beta_final: float = option(0.0, "the same at the end of the run, on the schedule of the entropy")
     epochs: int = option(1, "passes over each rollout")

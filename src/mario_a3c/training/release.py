@@ -160,13 +160,18 @@ def describe_release(release: Release) -> str:
         "| file | kind | plays | network | actions | steps | trained for | MB |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    commands = ["", "How each was trained:", "", "```bash"]
+    commands = [
+        "",
+        "How each was trained. What `--init-from` names is a file of its day, told of in [experiments].",
+        "",
+        "```bash",
+    ]
     for agent in release.agents:
         metadata = read_metadata(agent.path)
         config = config_in(agent.path, metadata)
         lines.append(_row(agent, metadata, config))
         commands += [f"# {agent.path.name}, commit {metadata.get('code_revision')}", training_command(metadata, config)]
-    return "\n".join([*lines, *commands, "```", ""])
+    return "\n".join([*lines, *commands, "```", "", "[experiments]: ../docs/experiments.md", ""])
 
 
 def training_command(metadata: Mapping[str, Any], config: TrainingConfig) -> str:
