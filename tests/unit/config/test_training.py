@@ -1,13 +1,20 @@
 """What one part of the tree says against another."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
+from mario_a3c.checkpoint.store import read_metadata
 from mario_a3c.cli.train import parse_args
 from mario_a3c.config import TrainingConfig
 from mario_a3c.config.run import BudgetConfig
 from mario_a3c.envs.config import MarioEnvConfig, RewardConfig
 from mario_a3c.errors import ConfigError, SetupError
 from mario_a3c.exploration.config import CurriculumConfig, StartConfig
+from mario_a3c.training.agent import config_in
+
+REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.parametrize("curriculum", ["starts", "both"])
@@ -59,3 +66,14 @@ def test_a_run_may_need_half_as_many_updates_again_as_were_planned() -> None:
     planned, given = BudgetConfig(planned_updates=101), BudgetConfig(total_updates=7)
     assert (planned.num_scheduled_updates, planned.num_updates) == (101, 152)
     assert (given.num_scheduled_updates, given.num_updates) == (7, 7)
+
+
+def test_the_config_for_all_stages_is_the_one_the_published_agent_was_trained_with() -> None:
+    config = parse_args(["--config", str(REPOSITORY / "configs" / "all_stages.json")]).training
+    agent = REPOSITORY / "pretrained" / "thirteen.pt"
+    published = config_in(agent, read_metadata(agent))
+    assert config.vector_env.env.stages == "all"
+    env = replace(config.vector_env.env, stages=published.vector_env.env.stages)
+    assert replace(config.vector_env, env=env) == published.vector_env
+    for part in ("preset", "starts", "curriculum", "collector", "model", "execution", "learner", "returns", "replay"):
+        assert getattr(config, part) == getattr(published, part), part
