@@ -34,6 +34,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 ENV = MarioEnvConfig(action_set="complex", stall_steps=0, max_episode_steps=0)
 # Of the stage's time. A cell is passed in 2 to 5 steps of some 300.
 ONE_CELL = 0.02
+# The largest step between two squares that is evened, half of it on each side: what is beside the way may be further.
+MOST_EVENED_FRAMES = 32
 # With how many places that throw back whoever goes wrong.
 MAZES = {"4-4": 2, "7-4": 2, "8-4": 2}
 
@@ -138,7 +140,7 @@ def test_environments_end_at_the_flag_or_axe_of_every_stage_with_its_last_step(
         assert batch.episodes["progress"][0] > 100, name
 
 
-def test_progress_by_map_never_falls_along_any_path(
+def test_progress_by_map_rises_along_every_path_but_for_what_is_evened_between_squares(
     found: dict[str, Found], game_rom: Path, engine_path: Path, session_cache: CacheDir
 ) -> None:
     for name, stage in found.items():
@@ -146,7 +148,8 @@ def test_progress_by_map_never_falls_along_any_path(
         shares = progress_along(batch, stage.task, stage.path)
         assert shares[0] == 0.0, name
         assert shares[-1] == 1.0, name
-        assert float((np.maximum.accumulate(shares) - shares).max()) == 0.0, name
+        fall = float((np.maximum.accumulate(shares) - shares).max()) * int(grids_of(stage.map).stage_frames[0])
+        assert fall <= MOST_EVENED_FRAMES + 0.1, name
         # Loops of the way are level; they are small beside the stage.
         longest = max(len(list(level)) for _, level in itertools.groupby(shares))
         assert longest <= len(shares) // 4, f"{name}: no gain for {longest} of {len(shares)} steps"
@@ -229,8 +232,13 @@ def test_the_map_in_numpy_is_the_map_in_the_console(
     batch.reset(stage=stage.task.stage)
     for action in stage.path[:-1]:
         batch.step(np.array([action]))
-        expected = max(0.0, 1 - lookup(grids, cells_of(batch.games))[0] / total)
-        assert float(batch.episodes["progress"][0]) == pytest.approx(expected, abs=1e-6)
+        cells = cells_of(batch.games).repeat(3)
+        cells["column"] = np.maximum(cells["column"].astype(np.int64) + np.array([0, -1, 1]), 0)
+        here, *beside = lookup(grids, cells).tolist()
+        # Between the middles of two squares the console has what lies between their times.
+        near = [here, *(frames for frames in beside if frames >= 0)]
+        shares = [max(0.0, 1 - frames / total) for frames in near]
+        assert min(shares) - 1e-6 <= float(batch.episodes["progress"][0]) <= max(shares) + 1e-6
 
 
 def test_nothing_is_paid_in_a_pit_of_any_stage(found: dict[str, Found]) -> None:

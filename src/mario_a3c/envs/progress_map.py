@@ -150,7 +150,8 @@ def grids_of(progress_map: ProgressMap) -> ProgressGrids:
 
 
 def lookup(grids: ProgressGrids, cells: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Remaining frames of each cell; -1 where the map knows none. The console does the same natively.
+    """Remaining frames of each cell; -1 where the map knows none. The console does the same natively, and evens what
+    lies between the middles of two squares.
 
     A known room with its maze or pipes in an unknown state counts as the state of it in which most is left.
     """
