@@ -65,7 +65,7 @@ std::uint32_t ProgressMap::frames_in(const Area& area, const mario_game& game) c
     const std::int64_t next = std::int64_t{column} + (from_middle < 0 ? -1 : 1);
     if (here == unknown || next < 0 || next >= area.num_columns || frames[next] == unknown) return here;
     const std::int64_t step = std::int64_t{frames[next]} - here;
-    if (std::abs(step) > max_step || std::abs(from_middle) > cell_pixels / 2) return here;
+    if (std::abs(step) > max_step) return here;
     return static_cast<std::uint32_t>(here + step * std::abs(from_middle) / std::int64_t{cell_pixels});
 }
 

@@ -23,8 +23,9 @@ public:
     struct Remaining {
         std::uint32_t frames = unknown, stage_frames = 1;
     };
-    /// How much is left, and how much there was at the start of the stage. In an area that is not in the map (a maze or a pipe in a state
-    /// that exploration did not meet) as in the one of the same room where most is left; `unknown` in a square or a room that is not in the map.
+    /// How much is left, evened between the middles of two squares beside each other, and how much there was at the start of the
+    /// stage. In an area that is not in the map (a maze or a pipe in a state that exploration did not meet) as in the one of the same
+    /// room where most is left; `unknown` in a square or a room that is not in the map.
     [[nodiscard]] Remaining remaining(const mario_game& game) const noexcept;
 
 private:
