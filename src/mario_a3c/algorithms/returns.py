@@ -10,6 +10,7 @@ from mario_a3c.algorithms.vtrace import Targets, vtrace
 def compute_returns(
     config: ReturnConfig,
     *,
+    gamma: float | Tensor,
     log_rhos: Tensor,
     rewards: Tensor,
     terminated: Tensor,
@@ -18,14 +19,14 @@ def compute_returns(
     values: Tensor,
     bootstrap_value: Tensor,
 ) -> Targets:
-    """vs and advantages, [T, N], from [T, N] inputs and bootstrap_value [N].
+    """vs and advantages, [T, N], from [T, N] inputs, bootstrap_value [N] and the discount of now.
 
     Nothing follows a termination. What would have followed a truncation is worth `truncation_values`, the value of the
     observation at which the episode was cut short.
     """
     is_cut = truncated & ~terminated
-    rewards = rewards + config.gamma * truncation_values.where(is_cut, 0.0)
-    discounts = config.gamma * (~(terminated | truncated)).to(values.dtype)
+    rewards = rewards + gamma * truncation_values.where(is_cut, 0.0)
+    discounts = gamma * (~(terminated | truncated)).to(values.dtype)
     inputs = {"discounts": discounts, "rewards": rewards, "values": values, "bootstrap_value": bootstrap_value}
     if config.target == "gae":
         return gae(**inputs, trace_lambda=config.trace_lambda)

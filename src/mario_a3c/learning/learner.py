@@ -30,7 +30,7 @@ from mario_a3c.learning.config import LearnerConfig
 from mario_a3c.learning.optimizer import GuardedAdamW
 from mario_a3c.learning.recorded import RecordedSteps
 from mario_a3c.learning.recovery import Recovery
-from mario_a3c.learning.schedules import Annealing, CosineWithWarmup
+from mario_a3c.learning.schedules import Annealing, CosineWithWarmup, Horizon
 from mario_a3c.learning.stats import STEP_NUMBERS, Tally, UpdateStats
 from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.averaged_weights import AveragedWeights
@@ -75,6 +75,8 @@ class Learner:
         self.floor_schedule = Annealing(
             config.floor_beta, config.floor_beta_final, total_updates, config.entropy_schedule
         )
+        last_gamma = returns.gamma_final if returns.changes_gamma else returns.gamma
+        self.gamma_schedule = Horizon(returns.gamma, last_gamma, total_updates)
         self.averaged = AveragedWeights(model, config.ema_decay) if config.ema_decay else None
         self._returns, self._seed = returns, seed
         self._optimizer = GuardedAdamW(
@@ -88,6 +90,7 @@ class Learner:
         # On the device: a recorded step reads them there.
         self._entropy_beta = torch.zeros((), device=self.device)
         self._floor_beta = torch.zeros((), device=self.device)
+        self._gamma = torch.zeros((), device=self.device)
         self._recorded = RecordedSteps(execution)
         self._num_pieces = config.grad_accum
         self._recovery = Recovery(failure_dir)
@@ -100,6 +103,14 @@ class Learner:
     @property
     def entropy_beta(self) -> float:
         return self.entropy_schedule(self.num_updates) * self.entropy_scale
+
+    @property
+    def floor_beta(self) -> float:
+        return self.floor_schedule(self.num_updates)
+
+    @property
+    def gamma(self) -> float:
+        return self.gamma_schedule(self.num_updates)
 
     def weights(self) -> Weights:
         """What to act with from now on."""
@@ -114,7 +125,8 @@ class Learner:
         here = rollout.to(self.device)
         self._optimizer.set_lr(self.learning_rate)
         self._entropy_beta.fill_(self.entropy_beta)
-        self._floor_beta.fill_(self.floor_schedule(self.num_updates))
+        self._floor_beta.fill_(self.floor_beta)
+        self._gamma.fill_(self.gamma)
         self._anchor(here)
         tally = Tally()
         for envs in self._minibatches(here):
@@ -259,6 +271,7 @@ class Learner:
         values = output.value[:-1]
         targets = compute_returns(
             replace(self._returns, target="vtrace") if batch.is_replayed else self._returns,
+            gamma=self._gamma,
             log_rhos=log_rhos.detach(),
             rewards=piece.rewards,
             terminated=piece.terminated,
@@ -332,6 +345,8 @@ class Learner:
             update=self.num_updates + 1,
             learning_rate=self.learning_rate,
             entropy_beta=self.entropy_beta,
+            floor_beta=self.floor_beta,
+            gamma=self.gamma,
             policy_lag=self.num_updates - rollout.weights_version,
             num_env_steps=rollout.actions.numel(),
             num_optimizer_steps=len(tally),

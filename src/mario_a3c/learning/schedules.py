@@ -50,6 +50,23 @@ class Annealing:
         return self.last + (self.first - self.last) * left
 
 
+@dataclass(frozen=True, slots=True)
+class Horizon:
+    """The discount, from one to another over the run: its horizon, 1 / (1 - gamma) steps, grows by as much per cent in
+    every update."""
+
+    first: float
+    last: float
+    total_updates: int
+
+    def __call__(self, update: int) -> float:
+        if self.first == self.last:
+            return self.first
+        share = min(1.0, update / max(1, self.total_updates - 1))
+        horizons = 1 / (1 - self.first), 1 / (1 - self.last)
+        return 1 - 1 / (horizons[0] * math.pow(horizons[1] / horizons[0], share))
+
+
 def _cosine(share: float) -> float:
     """1 at 0, 0 at 1."""
     return 0.5 * (1 + math.cos(math.pi * share))

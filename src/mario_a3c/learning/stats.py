@@ -26,6 +26,8 @@ class UpdateStats:
     grad_norm: float  # of the steps that were applied, before clipping
     learning_rate: float
     entropy_beta: float
+    floor_beta: float
+    gamma: float
     policy_lag: int  # updates between the weights that acted and those that learned
     num_env_steps: int
     num_optimizer_steps: int

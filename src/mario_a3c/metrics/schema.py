@@ -71,6 +71,8 @@ METRICS = (
     Field("grad_norm", "number", "", "length of the gradient before clipping", "learning"),
     Field("learning_rate", "number", "", "of the optimizer", "learning"),
     Field("entropy_beta", "number", "", "weight of the entropy", "learning"),
+    Field("floor_beta", "number", "", "weight of the mean log-probability of all actions", "learning"),
+    Field("gamma", "number", "", "discount of a step", "learning"),
     Field("optimizer_steps", "integer", "steps", "optimizer steps since the last record", "learning"),
     Field("skipped_steps", "integer", "steps", "of them, not applied because something was not finite", "learning"),
     Field("rollbacks_total", "integer", "", "times the last good weights were taken back", "learning"),

@@ -32,6 +32,8 @@ def learning_fields(updates: Sequence[UpdateStats]) -> Record:
         **{name: _mean(getattr(each, name) for each in updates) for name in _AVERAGED},
         "learning_rate": last.learning_rate,
         "entropy_beta": last.entropy_beta,
+        "floor_beta": last.floor_beta,
+        "gamma": last.gamma,
         "optimizer_steps": sum(each.num_optimizer_steps for each in updates),
         "skipped_steps": sum(each.num_skipped_steps for each in updates),
         "rollbacks_total": last.num_rollbacks,

@@ -123,7 +123,8 @@ def test_a_forgotten_axis_is_refused_instead_of_broadcast() -> None:
 def test_a_truncation_is_worth_what_would_have_followed_and_a_termination_nothing(target: Any) -> None:
     """One step of reward 1 from a state of value 0, with gamma 0.5, in three environments that end in three ways."""
     targets = compute_returns(
-        ReturnConfig(target=target, gamma=0.5, trace_lambda=1.0),
+        ReturnConfig(target=target, trace_lambda=1.0),
+        gamma=0.5,
         log_rhos=torch.zeros(2, 3),
         rewards=torch.tensor([[1.0] * 3, [7.0] * 3]),
         terminated=torch.tensor([[True, False, False], [False] * 3]),
@@ -140,7 +141,8 @@ def test_a_truncation_is_worth_what_would_have_followed_and_a_termination_nothin
 
 def test_a_termination_outweighs_a_truncation_in_the_same_step() -> None:
     targets = compute_returns(
-        ReturnConfig(gamma=0.5),
+        ReturnConfig(),
+        gamma=0.5,
         log_rhos=torch.zeros(1, 1),
         rewards=torch.ones(1, 1),
         terminated=torch.ones(1, 1, dtype=torch.bool),
@@ -157,3 +159,7 @@ def test_limits_that_make_no_sense_are_refused() -> None:
         ReturnConfig(clip_c=2.0, clip_rho=1.0)
     with pytest.raises(ConfigError, match="--gamma"):
         ReturnConfig(gamma=1.5)
+    with pytest.raises(ConfigError, match="--gamma-final must be"):
+        ReturnConfig(gamma_final=-0.1)
+    with pytest.raises(ConfigError, match=r"--gamma-final 1.0 by the horizon.*below 1"):
+        ReturnConfig(gamma_final=1.0)
