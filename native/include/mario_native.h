@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MARIO_ABI_VERSION 9
+#define MARIO_ABI_VERSION 10
 #define MARIO_API __attribute__((visibility("default")))
 
 #ifdef __cplusplus
@@ -312,6 +312,9 @@ MARIO_API void mario_envs_destroy(mario_envs* envs); /* NULL is allowed */
 /* Where episodes begin: snapshots of the batch, and how often each is drawn (1 each, until weights are set). */
 MARIO_API int32_t mario_envs_set_starts(mario_envs* envs, const uint32_t* snapshots, uint32_t num_starts);
 MARIO_API int32_t mario_envs_set_weights(mario_envs* envs, const double* weights, uint32_t num_starts);
+/* Which starts begin an excerpt: it has no idle frames before it, and is cut like an episode of max_episode_steps after so many steps.
+ * 0, and until it is set: an episode as the rules say. */
+MARIO_API int32_t mario_envs_set_excerpts(mario_envs* envs, const uint32_t* num_steps, uint32_t num_starts);
 /* Progress is measured by this map from the next episode on; without areas, by position again. In an area that it does not know, the
  * one of the same room in which most is left counts. */
 MARIO_API int32_t mario_envs_set_map(mario_envs* envs, const mario_map_area* areas, uint32_t num_areas,

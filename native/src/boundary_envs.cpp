@@ -38,6 +38,10 @@ int32_t mario_envs_set_weights(mario_envs* envs, const double* weights, uint32_t
     return mario::guarded([&] { envs->environments.set_weights({weights, num_starts}); });
 }
 
+int32_t mario_envs_set_excerpts(mario_envs* envs, const uint32_t* num_steps, uint32_t num_starts) {
+    return mario::guarded([&] { envs->environments.set_excerpts({num_steps, num_starts}); });
+}
+
 int32_t mario_envs_set_map(mario_envs* envs, const mario_map_area* areas, uint32_t num_areas, const uint32_t* remaining_frames,
                            uint32_t num_remaining) {
     return mario::guarded([&] {

@@ -247,9 +247,41 @@ TEST(wrong_calls_are_refused_before_anything_changes) {
     const double nothing[] = {0.0}, no_number[] = {0.0 / 0.0};
     CHECK_CONTAINS(check::message_of<std::invalid_argument>([&] { environments.set_weights(nothing); }), "above 0");
     CHECK_CONTAINS(check::message_of<std::invalid_argument>([&] { environments.set_weights(no_number); }), "0 or more");
+    const std::uint32_t two[] = {7, 7};
+    CHECK_CONTAINS(check::message_of<std::invalid_argument>([&] { environments.set_excerpts(two); }), "each start");
     mario_env_rules deep = rules();
     deep.frame_stack = 17;
     CHECK_CONTAINS(check::message_of<std::invalid_argument>([&] { Environments(batch, deep, buttons); }), "16 frames");
+}
+
+TEST(an_excerpt_is_cut_where_it_says_and_begins_without_idle_frames) {
+    const auto board = busy_program().board();
+    Batch batch(board, config_for(8));
+    const Bytes buttons{0, 128};
+    mario_env_rules with_idle = rules();
+    with_idle.noop_max = 30;
+    with_idle.autoreset = 0;
+    Environments environments(batch, with_idle, buttons);
+    batch.take_snapshot(0, 0);
+    const std::uint32_t starts[] = {0, 0}, excerpts[] = {0, 3};
+    environments.set_starts(starts);
+    environments.set_excerpts(excerpts);
+    const std::int32_t chosen[] = {0, 1, 0, 1, 0, 1, 0, 1};
+    std::vector<mario_episode> episodes(8);
+    environments.reset(nullptr, nullptr, chosen, {.episodes = episodes.data()});
+    unsigned idle = 0;
+    for (unsigned env = 0; env < 8; ++env) {
+        if (chosen[env]) CHECK(episodes[env].num_frames == 0);
+        idle += episodes[env].num_frames;
+    }
+    CHECK(idle > 0);
+    const std::vector<std::int64_t> actions(8, 1);
+    for (unsigned step = 1; step <= 5; ++step) {
+        std::vector<std::uint8_t> truncated(8);
+        environments.step(actions.data(), {.truncated = truncated.data(), .episodes = episodes.data()});
+        for (unsigned env = 0; env < 8; ++env) CHECK(truncated[env] == (step >= (chosen[env] ? 3u : 5u)));
+    }
+    CHECK(episodes[1].end_reason == MARIO_END_TIME_LIMIT);
 }
 
 /// Any bytes are either refused or harmless: a saved state is input like any other.

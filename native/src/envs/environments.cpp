@@ -96,6 +96,7 @@ void Environments::set_starts(std::span<const std::uint32_t> snapshots) {
     }
     starts_.assign(snapshots.begin(), snapshots.end());
     cumulative_weights_.clear();
+    excerpts_.clear();
     if (rules_.cycles_starts == 0) set_weights(std::vector<double>(starts_.size(), 1.0));
 }
 
@@ -109,6 +110,11 @@ void Environments::set_weights(std::span<const double> weights) {
     }
     expect(sum > 0.0 && std::isfinite(sum), "some start needs a weight above 0");
     cumulative_weights_ = std::move(cumulative);
+}
+
+void Environments::set_excerpts(std::span<const std::uint32_t> num_steps) {
+    expect(num_steps.size() == starts_.size(), "each start has a number of steps, or 0");
+    excerpts_.assign(num_steps.begin(), num_steps.end());
 }
 
 void Environments::reset(const std::uint8_t* mask, const std::uint64_t* seeds, const std::int32_t* starts, const Outputs& outputs) {
@@ -242,9 +248,7 @@ void Environments::settle(Outcome& outcome, Environment& environment, bool is_ja
 
     if (outcome.end == MARIO_END_NONE && is_jammed) outcome.end = MARIO_END_JAMMED;
     if (outcome.end == MARIO_END_NONE && rules_.stall_steps && environment.num_stalled >= rules_.stall_steps) outcome.end = MARIO_END_STALL;
-    if (outcome.end == MARIO_END_NONE && rules_.max_episode_steps && episode.num_steps >= rules_.max_episode_steps) {
-        outcome.end = MARIO_END_TIME_LIMIT;
-    }
+    if (outcome.end == MARIO_END_NONE && is_over(episode)) outcome.end = MARIO_END_TIME_LIMIT;
     if (!rules_.is_classic) {
         const std::uint32_t points = game.score > environment.score ? game.score - environment.score : 0;
         const unsigned num_failures = outcome.num_lives_lost + (outcome.end == MARIO_END_WARP);
@@ -256,6 +260,16 @@ void Environments::settle(Outcome& outcome, Environment& environment, bool is_ja
     environment.score = game.score;
     episode.total_reward += outcome.reward;
     episode.end_reason = outcome.end;
+}
+
+bool Environments::is_over(const mario_episode& episode) const noexcept {
+    const std::uint32_t excerpt = excerpt_steps(episode.start);
+    return (rules_.max_episode_steps && episode.num_steps >= rules_.max_episode_steps) || (excerpt && episode.num_steps >= excerpt);
+}
+
+std::uint32_t Environments::excerpt_steps(std::int32_t start) const noexcept {
+    const auto number = static_cast<std::size_t>(start);  // where the console stood, and what is gone, is beyond all
+    return number < excerpts_.size() ? excerpts_[number] : 0;
 }
 
 /// The discounted gain of a potential changes no policy's worth compared with others (Ng, Harada, Russell 1999), as long as it is 0
@@ -291,7 +305,7 @@ void Environments::begin(Environment& environment, unsigned thread, unsigned ind
     environment.episode.start = start == begin_here ? -1 : start;
     if (start != begin_here) batch_.restore(index, starts_[static_cast<std::size_t>(start)]);
     const Draw draw = draw_of(environment);
-    const unsigned num_idle = draw.below(Purpose::idle_frames, rules_.noop_max + 1);
+    const unsigned num_idle = excerpt_steps(start) ? 0 : draw.below(Purpose::idle_frames, rules_.noop_max + 1);
     const Place place{thread, index, frame_for(environment, index, outputs)};
     batch_.run(thread, index, 0, num_idle, place.frame);
     const mario_game game = smb::read_game(batch_.console(index).ram);

@@ -60,6 +60,8 @@ public:
     void set_starts(std::span<const std::uint32_t> snapshots);
     /// How often each start is drawn, relative to the others. Cycling through them ends with the first call.
     void set_weights(std::span<const double> weights);
+    /// After how many steps an episode from each start is cut, and begins without idle frames; 0: as the rules say.
+    void set_excerpts(std::span<const std::uint32_t> num_steps);
     void set_map(ProgressMap map) { map_ = std::move(map); }
 
     /// `mask` and `seeds` and `starts` may be null. A start is an index, or begin_drawn, or begin_here: as the console stands.
@@ -88,6 +90,8 @@ private:
     void show(const Environment& environment, const Place& place, bool is_first) noexcept;
     void write_stack(const Environment& environment, const Place& place, std::uint8_t* rows) noexcept;
     [[nodiscard]] std::int32_t choose_start(const Environment& environment, unsigned index) const noexcept;
+    [[nodiscard]] std::uint32_t excerpt_steps(std::int32_t start) const noexcept;
+    [[nodiscard]] bool is_over(const mario_episode& episode) const noexcept;
     [[nodiscard]] float shaping(const Progress& before, const Progress& after, mario_end_reason end) const noexcept;
     [[nodiscard]] mario_end_reason end_of(const Environment& environment, const mario_game& game) const noexcept;
     [[nodiscard]] Draw draw_of(const Environment& environment) const noexcept;
@@ -101,6 +105,7 @@ private:
     std::size_t frame_bytes_;
     std::vector<std::uint32_t> starts_;         ///< snapshots of the batch
     std::vector<double> cumulative_weights_;    ///< of the starts; empty: one after another
+    std::vector<std::uint32_t> excerpts_;       ///< of the starts: steps, or 0; empty: none
     ProgressMap map_;
     std::vector<Environment> environments_;
     std::vector<std::uint8_t> frames_;          ///< [N, frame_stack, frame], a ring each

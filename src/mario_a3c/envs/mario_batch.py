@@ -1,7 +1,7 @@
 """The game as a batch of environments, for the learner: native from the action to the stacked frames. No Gymnasium."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,8 @@ class StartState:
     name: str = ""
     share: float = 0.0
     """Of the way through the stage, what lies behind: 0 at its start, towards 1 at the goal."""
+    excerpt_steps: int = 0
+    """An episode from here is cut after so many steps, and has no idle frames before it; 0: it is like any other."""
 
 
 class MarioBatch:
@@ -177,6 +179,7 @@ class MarioBatch:
         for place, start in enumerate(starts):
             self._console.set_snapshot(place, start.state)
         self._native.set_starts(np.arange(len(starts), dtype=np.uint32))
+        self._native.set_excerpts(np.array([start.excerpt_steps for start in starts], np.uint32))
         self.starts = list(starts)
         if weights is not None:
             self.set_weights(weights)
@@ -185,6 +188,12 @@ class MarioBatch:
         """How often each of `starts` is drawn, relative to the others, from the next episode on."""
         self._expect_open()
         self._native.set_weights(np.asarray(weights, np.float64))
+
+    def replace_start(self, number: int, state: bytes) -> None:
+        """Episodes that begin at this one of `starts` begin at another state of its stage from now on."""
+        self._expect_open()
+        self._console.set_snapshot(number, state)
+        self.starts[number] = replace(self.starts[number], state=state)
 
     def set_stage_weights(self, weights: Mapping[Stage, float]) -> None:
         """Plays these stages from now on, each drawn as often as its weight says. The curriculum's handle."""

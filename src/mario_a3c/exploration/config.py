@@ -80,6 +80,11 @@ class CurriculumConfig:
     clear_rate_episodes: int = option(40, "episodes of a stage over which its clear rate is measured")
     patience_episodes: int = option(2000, "backward: they move after so many episodes, whatever those reached")
     real_starts: float = option(0.25, "share of the episodes that begin at the start of the stage at first; 1 at last")
+    death_starts: float = option(
+        0.0,
+        "share of the episodes that begin 12 to 32 steps before the agent died lately, and are cut after 64: rare "
+        "failures are met often",
+    )
     stage_floor: float = option(0.3, "every stage is played at least so often, of an even share")
 
     def __post_init__(self) -> None:
@@ -87,6 +92,9 @@ class CurriculumConfig:
         _expect(self.clear_rate_episodes >= 1, "--clear-rate-episodes", "1 or more", self.clear_rate_episodes)
         _expect(self.patience_episodes >= 1, "--patience-episodes", "1 or more", self.patience_episodes)
         _expect(0 <= self.real_starts <= 1, "--real-starts", "in [0, 1]", self.real_starts)
+        _expect(0 <= self.death_starts < 1, "--death-starts", "in [0, 1)", self.death_starts)
+        if self.death_starts and not self.moves_starts:
+            raise ConfigError("--death-starts are starts along the way: add --curriculum starts, or both")
         _expect(0 < self.stage_floor <= 1, "--stage-floor", "in (0, 1]", self.stage_floor)
 
     @property

@@ -6,9 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mario_a3c.envs.env_batch import EndReason
+from mario_a3c.envs.mario_batch import StartState
 from mario_a3c.errors import CheckpointError
 from mario_a3c.exploration.config import CurriculumConfig, StartConfig
 from mario_a3c.exploration.curriculum import BackwardStarts, ClearRate, Counts, LearnableStages, Outcomes, SpreadStarts
+from mario_a3c.exploration.deaths import RecentDeaths
 from mario_a3c.exploration.starts import StartTable
 from mario_a3c.stateful import State
 
@@ -103,10 +105,23 @@ class StartSampler:
             LearnableStages(curriculum, num_stages) if curriculum.weighs_stages else EvenStages(num_stages)
         )
         self._real_rate = ClearRate(num_stages, _SHOWN_EPISODES)
+        self.deaths = RecentDeaths(curriculum.death_starts, table.stages) if curriculum.death_starts else None
+
+    def starts(self) -> list[StartState]:
+        """For `MarioBatch.set_starts`: those of the table, then the slots of recent deaths."""
+        if self.deaths is None:
+            return list(self.table.starts)
+        of_stages = {start.stage: start.state for start in (self.table.starts[first] for first in self.table.first)}
+        return [*self.table.starts, *self.deaths.placeholders(of_stages)]
 
     def weights(self) -> Counts:
-        """For `MarioBatch.set_weights`: they sum to 1. [S]"""
-        return self._stages.weights()[self.table.stage] * self._starts.shares()
+        """For `MarioBatch.set_weights`: they sum to 1. One for each of `starts`."""
+        of_stage, shares = self._stages.weights(), self._starts.shares()
+        if self.deaths is None:
+            return of_stage[self.table.stage] * shares
+        before_deaths = self.deaths.shares()
+        left = of_stage * (1.0 - before_deaths.sum(1))
+        return np.concatenate([left[self.table.stage] * shares, (of_stage[:, None] * before_deaths).ravel()])
 
     def observe(self, episodes: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Looks at episodes that have ended; returns those of whole stages, which alone say what the agent can."""
@@ -121,14 +136,17 @@ class StartSampler:
         )
         self._starts.observe(outcomes)
         self._stages.observe(outcomes)
+        if self.deaths is not None:
+            excerpts = episodes[episodes["start"] >= len(self.table.starts)]
+            self.deaths.observe(excerpts["start"].astype(np.int64) - len(self.table.starts), excerpts["end_reason"])
         is_real = outcomes.position == 0
         self._real_rate.count(outcomes.stage[is_real], outcomes.is_clear[is_real])
         return episodes[self.is_whole(episodes)]
 
     def is_whole(self, episodes: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Which of them began at the start of their stage; what began at no start of the table did. [E]"""
-        is_along = np.isin(episodes["start"], np.flatnonzero(self.table.position))
-        return ~is_along
+        """Which of them began at the start of their stage; what began where its console stood did. [E]"""
+        start = episodes["start"]
+        return (start < 0) | np.isin(start, self.table.first)
 
     def state(self) -> State:
         return {
@@ -136,6 +154,7 @@ class StartSampler:
             "starts": self._starts.state(),
             "weights": self._stages.state(),
             "real_rate": self._real_rate.state(),
+            **({} if self.deaths is None else {"deaths": self.deaths.state()}),
         }
 
     def restore(self, state: State) -> None:
@@ -145,6 +164,8 @@ class StartSampler:
         self._starts.restore(state["starts"])
         self._stages.restore(state["weights"])
         self._real_rate.restore(state["real_rate"])
+        if self.deaths is not None and "deaths" in state:  # a run that had none begins to gather them
+            self.deaths.restore(state["deaths"])
 
     def measures(self) -> dict[str, dict[str, float]]:
         """What the curricula have come to, for the metrics: by the name of the field, then of the stage."""

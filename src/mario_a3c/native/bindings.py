@@ -22,7 +22,7 @@ from ctypes import (
 from enum import IntEnum
 from typing import Any
 
-ABI_VERSION = 9
+ABI_VERSION = 10
 
 
 class Status(IntEnum):
@@ -342,6 +342,7 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "mario_envs_destroy": (None, [c_void_p]),
     "mario_envs_set_starts": (c_int32, [c_void_p, c_void_p, c_uint32]),
     "mario_envs_set_weights": (c_int32, [c_void_p, c_void_p, c_uint32]),
+    "mario_envs_set_excerpts": (c_int32, [c_void_p, c_void_p, c_uint32]),
     "mario_envs_set_map": (c_int32, [c_void_p, c_void_p, c_uint32, c_void_p, c_uint32]),
     "mario_envs_reset": (c_int32, [c_void_p] * 7),
     "mario_envs_step": (c_int32, [c_void_p] * 11),

@@ -89,6 +89,11 @@ class Environments:
         chosen = np.ascontiguousarray(weights, np.float64)
         check(self._library, self._library.mario_envs_set_weights(self._address, chosen.ctypes.data, len(chosen)))
 
+    def set_excerpts(self, num_steps: npt.NDArray[np.uint32]) -> None:
+        """After how many steps an episode from each start is cut; 0: as the rules say."""
+        chosen = np.ascontiguousarray(num_steps, np.uint32)
+        check(self._library, self._library.mario_envs_set_excerpts(self._address, chosen.ctypes.data, len(chosen)))
+
     def set_map(self, areas: npt.NDArray[Any], remaining_frames: npt.NDArray[np.uint32]) -> None:
         """`areas` are MAP_AREA_DTYPE; none at all measures progress by position again."""
         areas = np.ascontiguousarray(areas, MAP_AREA_DTYPE)

@@ -11,6 +11,7 @@ from mario_a3c.config import TrainingConfig
 from mario_a3c.envs.env_batch import EnvBatch
 from mario_a3c.envs.mario_batch import MarioBatch
 from mario_a3c.envs.stages import stages_to_play
+from mario_a3c.exploration.deaths import SLOTS, DeathWatch
 from mario_a3c.exploration.maps import MAP_SEARCH, StageWay, obtain_ways
 from mario_a3c.exploration.sampler import StartSampler
 from mario_a3c.exploration.starts import StartTable, path_starts
@@ -52,7 +53,8 @@ def begins_along_ways(config: TrainingConfig) -> bool:
 
 def num_starts(config: TrainingConfig, ways: Ways) -> int:
     """How many starts along ways the environments must have room for, and those of their stages."""
-    return len(ways.by_stage) * (1 + config.starts.start_states) if begins_along_ways(config) else 0
+    slots = SLOTS if config.curriculum.death_starts else 0
+    return len(ways.by_stage) * (1 + config.starts.start_states + slots) if begins_along_ways(config) else 0
 
 
 def make_starts(config: TrainingConfig, ways: Ways, envs: Sequence[EnvBatch]) -> StartSampler | None:
@@ -67,21 +69,30 @@ def make_starts(config: TrainingConfig, ways: Ways, envs: Sequence[EnvBatch]) ->
     table = StartTable.of([batches[0].stage_start(stage) for stage in batches[0].stages], along)
     starts = StartSampler(table, config.starts, config.curriculum)
     for batch in batches:
-        batch.set_starts(table.starts, starts.weights().tolist())
+        batch.set_starts(starts.starts(), starts.weights().tolist())
         batch.begin_run()
     return starts
 
 
 def weigh_starts(starts: StartSampler | None, envs: Sequence[EnvBatch]) -> Callable[[], None] | None:
-    """What hands the sampler's weights to the environments, from one rollout to the next."""
+    """What hands the sampler's weights to the environments, from one rollout to the next, and states before deaths from
+    the environments to the sampler."""
     if starts is None:
         return None
+    batches = [batch for batch in envs if isinstance(batch, MarioBatch)]
+    deaths = starts.deaths
+    watches = [] if deaths is None else [DeathWatch(batch, deaths) for batch in batches]
+    first_slot = len(starts.table.starts)
 
     def weigh() -> None:
+        for watch in watches:
+            watch.look()
+        changed = {} if deaths is None else deaths.take_changed()
         weights = starts.weights()
-        for batch in envs:
-            if isinstance(batch, MarioBatch):
-                batch.set_weights(weights)
+        for batch in batches:
+            for slot, state in changed.items():
+                batch.replace_start(first_slot + slot, state)
+            batch.set_weights(weights)
 
     return weigh
 
