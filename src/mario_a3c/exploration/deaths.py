@@ -19,7 +19,7 @@ EXCERPT_STEPS = 64
 SLOTS = 16  # states of each stage, the oldest makes room
 _FEWEST_STEPS, _MOST_STEPS = 12, 32  # from the state to the death: less, and nothing can be done about it
 _SLOT_EPISODES = 10
-_WATCHED = 64  # environments of a batch: a state is 25 KB, and takes some 20 microseconds
+_WATCHED = 32  # environments of a batch: a state is 25 KB, and takes 20 to 40 microseconds
 
 
 class RecentDeaths:
