@@ -16,6 +16,7 @@ from mario_a3c.config.run import BudgetConfig, RunConfig
 from mario_a3c.envs.config import MarioEnvConfig, MarioVectorEnvConfig
 from mario_a3c.envs.mario_batch import StartState
 from mario_a3c.exploration.config import CurriculumConfig, StartConfig
+from mario_a3c.exploration.deaths import EXCERPT_STEPS
 from mario_a3c.exploration.sampler import StartSampler
 from mario_a3c.exploration.starts import StartTable
 from mario_a3c.learning.config import LearnerConfig
@@ -125,3 +126,27 @@ def test_an_overlapped_run_with_curricula_is_the_same_again(
 ) -> None:
     runs = [game_config(tmp_path / name, game_rom, session_cache, overlap=True) for name in ("one", "other")]
     assert len({digest_of(trained_state(config)) for config in runs}) == 1
+
+
+@pytest.mark.usefixtures("engine_path")
+def test_deaths_are_played_again_and_kept_over_a_restart(
+    tmp_path: Path, game_rom: Path, session_cache: CacheDir
+) -> None:
+    config = game_config(tmp_path, game_rom, session_cache, overlap=True)
+    config = replace(
+        config,
+        budget=BudgetConfig(total_updates=20),
+        vector_env=MarioVectorEnvConfig(num_envs=8, env=MarioEnvConfig(stages="1-1")),
+        curriculum=CurriculumConfig(curriculum="starts", death_starts=0.6),
+        collector=CollectorConfig(rollout_steps=32, overlap_collect=True),
+        learner=LearnerConfig(),
+    )
+    deaths = trained_state(config)["starts"]["deaths"]
+    assert len(deaths["states"]) == len(deaths["slots"]) > 0
+    assert deaths["rate"]["tries"].sum() > 0
+    own_starts = 1 + config.starts.start_states
+    episodes = [each for each in LineReader(tmp_path / "small" / "episodes.jsonl") if each["start"] >= own_starts]
+    assert max(each["length"] for each in episodes) == EXCERPT_STEPS
+    assert not any(each["is_whole"] for each in episodes)
+    longer = replace(config, budget=BudgetConfig(total_updates=22))
+    assert len(trained_state(resumed(longer))["starts"]["deaths"]["slots"]) >= len(deaths["slots"])
