@@ -70,7 +70,7 @@ def test_a_run_may_need_half_as_many_updates_again_as_were_planned() -> None:
 
 def test_the_config_for_all_stages_is_the_one_the_published_agent_was_trained_with() -> None:
     config = parse_args(["--config", str(REPOSITORY / "configs" / "all_stages.json")]).training
-    agent = REPOSITORY / "pretrained" / "thirteen.pt"
+    agent = REPOSITORY / "pretrained" / "twenty_four.pt"
     published = config_in(agent, read_metadata(agent))
     assert config.vector_env.env.stages == "all"
     env = replace(config.vector_env.env, stages=published.vector_env.env.stages)
