@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MARIO_ABI_VERSION 10
+#define MARIO_ABI_VERSION 11
 #define MARIO_API __attribute__((visibility("default")))
 
 #ifdef __cplusplus
@@ -325,11 +325,11 @@ MARIO_API int32_t mario_envs_set_map(mario_envs* envs, const mario_map_area* are
 MARIO_API int32_t mario_envs_reset(mario_envs* envs, const uint8_t* mask, const uint64_t* seeds, const int32_t* starts,
                                    uint8_t* observations, mario_game* games, mario_episode* episodes);
 /* One step of every environment. Arrays that are NULL are left out; rows of the final ones are written where an episode ended, the
- * others then show the beginning of the next. Observations are frame_stack views of the batch, the newest last. On failure nothing
+ * others then show the beginning of the next. stuck: the previous action was repeated, whatever was asked for. Observations are frame_stack views of the batch, the newest last. On failure nothing
  * has changed. */
 MARIO_API int32_t mario_envs_step(mario_envs* envs, const int64_t* actions, uint8_t* observations, float* rewards, uint8_t* terminated,
-                                  uint8_t* truncated, mario_game* games, mario_episode* episodes, uint8_t* final_observations,
-                                  mario_game* final_games, mario_episode* final_episodes);
+                                  uint8_t* truncated, uint8_t* stuck, mario_game* games, mario_episode* episodes,
+                                  uint8_t* final_observations, mario_game* final_games, mario_episode* final_episodes);
 
 /* What an environment remembers beside its console, which the batch saves. Equal configs only. */
 MARIO_API size_t mario_envs_state_bytes(const mario_envs* envs);

@@ -57,10 +57,10 @@ int32_t mario_envs_reset(mario_envs* envs, const uint8_t* mask, const uint64_t* 
 }
 
 int32_t mario_envs_step(mario_envs* envs, const int64_t* actions, uint8_t* observations, float* rewards, uint8_t* terminated,
-                        uint8_t* truncated, mario_game* games, mario_episode* episodes, uint8_t* final_observations,
+                        uint8_t* truncated, uint8_t* stuck, mario_game* games, mario_episode* episodes, uint8_t* final_observations,
                         mario_game* final_games, mario_episode* final_episodes) {
     return mario::guarded([&] {
-        envs->environments.step(actions, {observations, rewards, terminated, truncated, games, episodes, final_observations,
+        envs->environments.step(actions, {observations, rewards, terminated, truncated, stuck, games, episodes, final_observations,
                                           final_games, final_episodes});
     });
 }

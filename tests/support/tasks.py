@@ -32,6 +32,7 @@ class Task:
         self.rewards: Floats = np.zeros(num_envs, np.float32)
         self.terminated: Bools = np.zeros(num_envs, np.bool_)
         self.truncated: Bools = np.zeros(num_envs, np.bool_)
+        self.stuck: Bools = np.zeros(num_envs, np.bool_)
         self.episodes: npt.NDArray[Any] = np.zeros(num_envs, EPISODE_DTYPE)
         self.final_episodes: npt.NDArray[Any] = np.zeros(num_envs, EPISODE_DTYPE)
         self.has_failed: Bools = np.zeros(num_envs, np.bool_)  # of those that have terminated

@@ -179,6 +179,7 @@ void Environments::step_one(const Work& work, unsigned thread, unsigned index) n
     if (outputs.rewards) outputs.rewards[index] = outcome.reward;
     if (outputs.terminated) outputs.terminated[index] = outcome.end != MARIO_END_NONE && !is_truncation(outcome.end);
     if (outputs.truncated) outputs.truncated[index] = is_truncation(outcome.end);
+    if (outputs.stuck) outputs.stuck[index] = is_stuck;
     if (outcome.end != MARIO_END_NONE) {
         if (outputs.final_observations) write_stack(environment, place, outputs.final_observations);
         if (outputs.final_games) outputs.final_games[index] = outcome.game;

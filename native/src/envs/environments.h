@@ -43,6 +43,7 @@ struct Outputs {
     float* rewards = nullptr;
     std::uint8_t* terminated = nullptr;
     std::uint8_t* truncated = nullptr;
+    std::uint8_t* stuck = nullptr;         ///< the previous action was repeated
     mario_game* games = nullptr;
     mario_episode* episodes = nullptr;
     std::uint8_t* final_observations = nullptr;

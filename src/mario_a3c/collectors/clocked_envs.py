@@ -9,7 +9,9 @@ import numpy.typing as npt
 from mario_a3c.envs.env_batch import EnvBatch, Pixels, Seeds
 from mario_a3c.stateful import State
 
-_ARRAYS = ("observations", "rewards", "terminated", "truncated", "final_observations", "episodes", "final_episodes")
+_ARRAYS = (
+    "observations", "rewards", "terminated", "truncated", "stuck", "final_observations", "episodes", "final_episodes",
+)  # fmt: skip
 
 
 class ClockedEnvs:
@@ -27,6 +29,7 @@ class ClockedEnvs:
     rewards: npt.NDArray[Any]
     terminated: npt.NDArray[Any]
     truncated: npt.NDArray[Any]
+    stuck: npt.NDArray[Any]
     final_observations: Pixels
     episodes: npt.NDArray[Any]
     final_episodes: npt.NDArray[Any]

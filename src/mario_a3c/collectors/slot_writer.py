@@ -15,7 +15,7 @@ from mario_a3c.models.memories import State as MemoryState
 from mario_a3c.models.memories import gather_envs
 from mario_a3c.stateful import State, check_fit
 
-_FLAGS = ("rewards", "terminated", "truncated")
+_FLAGS = ("rewards", "terminated", "truncated", "stuck")
 
 
 class SlotWriter:

@@ -31,6 +31,7 @@ class EnvBatch(Protocol):
     | `rewards`            | float32 | [N]          | of the last step                                              |
     | `terminated`         | bool    | [N]          | the episode ended by itself: no value beyond                  |
     | `truncated`          | bool    | [N]          | it was cut short: bootstrap from `final_observations`         |
+    | `stuck`              | bool    | [N]          | a sticky step: what was asked for was not done                |
     | `final_observations` | uint8   | [N, C, H, W] | where it ended, the last observation of that episode          |
     | `episodes`           | record  | [N]          | EPISODE_DTYPE: the running episode                            |
     | `final_episodes`     | record  | [N]          | where it ended, the episode that did                          |
@@ -45,6 +46,7 @@ class EnvBatch(Protocol):
     rewards: Floats
     terminated: Bools
     truncated: Bools
+    stuck: Bools
     final_observations: Pixels
     episodes: npt.NDArray[Any]
     final_episodes: npt.NDArray[Any]

@@ -23,7 +23,7 @@ from mario_a3c.native.start_states import STAGES_PER_WORLD, Stage, stages_of, st
 from mario_a3c.native.view import SCREEN_RGB, View
 from mario_a3c.stateful import State
 
-_ARRAYS = ("observations", "rewards", "terminated", "truncated", "games", "episodes")
+_ARRAYS = ("observations", "rewards", "terminated", "truncated", "stuck", "games", "episodes")
 _FINAL_ARRAYS = ("final_observations", "final_games", "final_episodes")
 
 
@@ -114,6 +114,7 @@ class MarioBatch:
     rewards: npt.NDArray[np.float32]
     terminated: Bools
     truncated: Bools
+    stuck: Bools
     games: npt.NDArray[Any]
     episodes: npt.NDArray[Any]
     final_observations: Pixels
@@ -277,7 +278,7 @@ class MarioBatch:
         target: int | None,
     ) -> None:
         self._native.reset(mask, seeds, starts, target)
-        for name in ("rewards", "terminated", "truncated"):
+        for name in ("rewards", "terminated", "truncated", "stuck"):
             getattr(self, name)[slice(None) if mask is None else mask] = 0
 
     def _load_consoles(self, mask: Bools | None, state: bytes | Sequence[bytes] | None) -> None:

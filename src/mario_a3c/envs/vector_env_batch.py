@@ -36,6 +36,7 @@ class VectorEnvBatch:
         self.rewards: Floats = np.zeros(self.num_envs, np.float32)
         self.terminated: Bools = np.zeros(self.num_envs, np.bool_)
         self.truncated: Bools = np.zeros(self.num_envs, np.bool_)
+        self.stuck: Bools = np.zeros(self.num_envs, np.bool_)  # which steps were, these environments do not say
         self.episodes: npt.NDArray[Any] = np.zeros(self.num_envs, EPISODE_DTYPE)
         self.final_episodes: npt.NDArray[Any] = np.zeros(self.num_envs, EPISODE_DTYPE)
         self._seen: Pixels = np.zeros(shape, np.uint8)  # the newest, wherever else it was written

@@ -157,7 +157,8 @@ class PrioritizedReplay:
             )
         self._num_sequences = state["num_sequences"]
         for name, each in self._store.items():
-            each[: len(self)] = state["store"][name].to(each.device)
+            if name in state["store"] or name != "stuck":  # earlier checkpoints do not know of stuck steps
+                each[: len(self)] = state["store"][name].to(each.device)
         self._generations.copy_(state["generations"])
         self._priorities.powers.copy_(state["powers"])
 

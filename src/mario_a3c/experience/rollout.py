@@ -40,6 +40,7 @@ class Rollout:
     rewards: Tensor  # [T, N]
     terminated: Tensor  # [T, N] bool: the episode ended by itself after this step
     truncated: Tensor  # [T, N] bool: it was cut short
+    stuck: Tensor  # [T, N] bool: what was decided was not done, the action before was repeated
     truncation_values: Tensor  # [T, N]: the value of where it was cut, else 0
     anchor_log_probs: Tensor  # [T, N]: under the weights with which an update began
     advantages: Tensor  # [T, N]
@@ -64,6 +65,7 @@ class Rollout:
             actions=zeros(T, N, dtype=torch.int64),
             terminated=zeros(T, N, dtype=torch.bool),
             truncated=zeros(T, N, dtype=torch.bool),
+            stuck=zeros(T, N, dtype=torch.bool),
             log_probs=zeros(T, N),
             values=zeros(T, N),
             rewards=zeros(T, N),

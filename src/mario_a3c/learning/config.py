@@ -36,6 +36,10 @@ class LearnerConfig:
     objective: Objective = option("auto", "auto: clipped where there are several passes, else the policy gradient")
     clip_range: float = option(0.2, "how far the clipped objective lets a probability ratio go from 1")
     normalize_advantages: bool = option(True, "bring the advantages of a minibatch to mean 0 and deviation 1")
+    excuse_stuck: bool = option(
+        True,
+        "steps of --sticky that repeat the action before say nothing about the chosen one, and do not teach the policy",
+    )
     value_clip: float = option(0.0, "how far a value may go from the one that acted, as in PPO; 0: anywhere")
     target_kl: float = option(0.0, "no further pass over a rollout once the policy has moved so far; 0: all of them")
     ema_decay: float = option(0.99, "of the averaged weights that are evaluated and released; 0: keep none")

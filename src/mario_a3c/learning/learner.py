@@ -151,7 +151,7 @@ class Learner:
         envs = next(self._minibatches(rollout))
         batch = Batch(rollout.to(self.device), envs.tensor_split(self._num_pieces)[0])
         evaluation = self._evaluate(batch, batch.envs)
-        loss, _ = self._loss(batch, evaluation, moments_of(evaluation.targets.advantages))
+        loss, _ = self._loss(batch, evaluation, moments_of(evaluation.targets.advantages, evaluation.counts))
         loss.backward()  # type: ignore[no-untyped-call]
         self._optimizer.forget_gradients()
         if policy_lag and self.config.is_clipped:
@@ -247,7 +247,8 @@ class Learner:
         numbers: dict[str, Tensor] = {}
         for envs in pieces:
             evaluation = self._evaluate(batch, envs)
-            loss, of_piece = self._loss(batch, evaluation, moments or moments_of(evaluation.targets.advantages))
+            own = moments or moments_of(evaluation.targets.advantages, evaluation.counts)
+            loss, of_piece = self._loss(batch, evaluation, own)
             share = len(envs) / len(batch.envs)
             self._scaler.scale(loss * share).backward()  # type: ignore[no-untyped-call]
             for name, number in of_piece.items():
@@ -266,7 +267,9 @@ class Learner:
         output = self.model.unroll(piece.observations(), piece.episode_starts, dict(piece.state))
         log_policy = output.logits[:-1].log_softmax(-1)
         log_probs = log_prob_of(log_policy, piece.actions)
-        log_rhos = log_probs - piece.log_probs
+        counts = ~piece.stuck if self.config.excuse_stuck else torch.ones_like(piece.stuck)
+        # What was not done has no ratio: what followed would have followed whatever was decided.
+        log_rhos = (log_probs - piece.log_probs).where(counts, 0.0)
         log_ratios = log_rhos if batch.is_replayed else log_probs - piece.anchor_log_probs
         values = output.value[:-1]
         targets = compute_returns(
@@ -281,7 +284,7 @@ class Learner:
             bootstrap_value=output.value[-1].detach(),
         )
         weights = None if batch.weights is None else batch.weights.index_select(0, envs)
-        return Evaluation(piece, log_policy, log_probs, log_rhos, log_ratios, values, targets, weights)
+        return Evaluation(piece, log_policy, log_probs, log_rhos, log_ratios, values, targets, counts, weights)
 
     @torch.no_grad()
     def _burn_in(self, piece: Rollout, num_steps: int) -> Rollout:
@@ -294,7 +297,7 @@ class Learner:
         self, batch: "Batch", evaluation: "Evaluation", moments: tuple[Tensor, Tensor]
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """[] with gradient, and what the stats say about it."""
-        policy = self._policy_losses(batch, evaluation, moments)
+        policy = self._policy_losses(batch, evaluation, moments).where(evaluation.counts, 0.0)
         value = self._value_losses(batch, evaluation)
         entropies = entropy(evaluation.log_policy)
         explored = self._entropy_beta * entropies + self._floor_beta * evenness(evaluation.log_policy)
@@ -328,7 +331,9 @@ class Learner:
         if len(pieces) == 1 or not self.config.normalize_advantages:
             return None
         with torch.no_grad():
-            return moments_of(torch.cat([self._evaluate(batch, envs).targets.advantages for envs in pieces], dim=1))
+            evaluations = [self._evaluate(batch, envs) for envs in pieces]
+            advantages, counts = zip(*((each.targets.advantages, each.counts) for each in evaluations), strict=True)
+            return moments_of(torch.cat(advantages, dim=1), torch.cat(counts, dim=1))
 
     def _halve_pieces(self, num_envs: int, shortage: str) -> None:
         if self._num_pieces >= num_envs:
@@ -409,11 +414,15 @@ class Evaluation(NamedTuple):
     log_ratios: Tensor  # to the policy with which the update began
     values: Tensor
     targets: Targets
+    counts: Tensor  # bool: the policy learns from this step
     weights: Tensor | None  # [n]
 
 
-def moments_of(advantages: Tensor) -> tuple[Tensor, Tensor]:
-    return advantages.mean(), advantages.std(correction=0)
+def moments_of(advantages: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and deviation of those that count."""
+    number = counts.sum().clamp(min=1)
+    mean = advantages.where(counts, 0.0).sum() / number
+    return mean, ((advantages - mean).where(counts, 0.0).square().sum() / number).sqrt()
 
 
 @torch.no_grad()

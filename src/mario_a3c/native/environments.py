@@ -42,6 +42,7 @@ class Environments:
         self.rewards = np.zeros(num_envs, np.float32)
         self.terminated = np.zeros(num_envs, np.bool_)
         self.truncated = np.zeros(num_envs, np.bool_)
+        self.stuck = np.zeros(num_envs, np.bool_)
         self.games = np.zeros(num_envs, GAME_DTYPE)
         self.episodes = np.zeros(num_envs, np.dtype(EpisodeRecord))
         self.final_observations = np.zeros(shape, np.uint8)
@@ -49,7 +50,7 @@ class Environments:
         self.final_episodes = np.zeros(num_envs, np.dtype(EpisodeRecord))
         # Asking an array for its address takes microseconds, so it is done once.
         self._observations = self.observations.ctypes.data
-        after = (self.rewards, self.terminated, self.truncated, self.games, self.episodes)
+        after = (self.rewards, self.terminated, self.truncated, self.stuck, self.games, self.episodes)
         final = (self.final_observations, self.final_games, self.final_episodes)
         self._inputs = (self._address, self.actions.ctypes.data)
         self._outputs = tuple(array.ctypes.data for array in (*after, *final))

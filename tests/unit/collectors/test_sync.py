@@ -55,6 +55,26 @@ def test_a_rollout_is_what_an_environment_that_stacks_itself_would_have_shown() 
     assert kinds_of_end == {"terminated", "truncated"}
 
 
+class StickyCorridor(Corridor):
+    """Says of every third step that it was stuck, of another environment each time."""
+
+    def step(self, actions: Any, observations: Any = None) -> None:
+        super().step(actions, observations)
+        self.stuck[:] = (np.arange(self.num_envs) + self.episodes["num_steps"]) % 3 == 0
+
+
+def test_a_rollout_says_which_steps_were_stuck() -> None:
+    collector, envs = (
+        make_collector(StickyCorridor(NUM_ENVS, length=2, frame_stack=1)),
+        StickyCorridor(NUM_ENVS, length=2),
+    )
+    rollout = collector.next_rollout()
+    for t in range(NUM_STEPS):
+        envs.step(rollout.actions[t].numpy())
+        np.testing.assert_array_equal(rollout.stuck[t].numpy(), envs.stuck)
+    assert 0 < rollout.stuck.sum() < rollout.stuck.numel()
+
+
 def test_the_learner_computes_the_probabilities_and_values_that_acted() -> None:
     collector = make_collector(short_corridor())
     model = collector._writer.actor.model

@@ -83,7 +83,7 @@ def test_no_op_starts_idle_for_up_to_so_many_frames(make_batch: MakeBatch) -> No
 def test_sticky_actions_repeat_the_previous_one_as_often_as_asked(make_batch: MakeBatch) -> None:
     batch = make_batch(num_envs=50, sticky=0.25, stall_steps=0, max_episode_steps=0)
     before = batch.games["x"].astype(int)
-    num_repeated, num_steps = 0, 100
+    num_repeated, num_stuck, num_steps = 0, 0, 100
     intended = np.full(50, NOOP)
     previous = np.full(50, NOOP)
     for step in range(num_steps):
@@ -92,10 +92,15 @@ def test_sticky_actions_repeat_the_previous_one_as_often_as_asked(make_batch: Ma
         x = batch.games["x"].astype(np.int16).astype(int)
         moved = np.select([x > before, x < before], [RIGHT, LEFT], NOOP)
         assert ((moved == intended) | (moved == previous)).all()
+        assert (moved == np.where(batch.stuck, previous, intended)).all()
         num_repeated += int((moved != intended).sum())
+        num_stuck += int(batch.stuck.sum())
         previous, before = moved, x
     # Half of the repetitions repeat what was intended anyway, once actions alternate and one stuck.
     assert 0.15 < num_repeated / (50 * num_steps) < 0.30
+    assert 0.22 < num_stuck / (50 * num_steps) < 0.28
+    batch.reset()
+    assert not batch.stuck.any()
 
 
 def test_augmentation_is_the_same_for_a_whole_episode_and_noise_is_not(make_batch: MakeBatch) -> None:
