@@ -71,7 +71,7 @@ def test_a_hundred_kills_leave_at_most_one_partial_line_each(tmp_path: Path) -> 
     path, moments = tmp_path / "metrics.jsonl", random.Random(0)
     fork = multiprocessing.get_context("fork")
     num_torn = 0
-    for _ in range(100):
+    for num_kills in range(1, 1001):  # on a busy machine some writers do not come to write
         process = fork.Process(target=write_until_killed, args=(path,))
         process.start()
         time.sleep(moments.uniform(0.0, 0.008))
@@ -79,6 +79,8 @@ def test_a_hundred_kills_leave_at_most_one_partial_line_each(tmp_path: Path) -> 
         process.join(10)
         lines = path.read_bytes().split(b"\n") if path.exists() else []
         num_torn = max(num_torn, sum(decode(line) is None for line in lines if line))
+        if num_kills >= 100 and (last_record(path) or {"update": 0})["update"] > 100:
+            break
     assert num_torn <= 1
     reader = LineReader(path)
     updates = [record["update"] for record in reader]
