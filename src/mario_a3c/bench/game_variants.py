@@ -42,6 +42,7 @@ VARIANTS = _variants(
         "focus": "--start-order focus",
         "backward": "--start-order backward",
         "no-curriculum": "--curriculum none",
+        "death-starts": "--death-starts 0.5",
         "position": "--progress position",
         # How it learns.
         "replay": "--per",
@@ -53,6 +54,8 @@ VARIANTS = _variants(
         "falling-entropy": "--entropy-beta 0.02 --entropy-beta-final 0.001 --entropy-schedule linear "
         f"--total-updates {UPDATES} --lr-final-share 1",
         "floor": "--floor-beta 0.001 --floor-beta-final 0.001",
+        "long-horizon": f"--gamma-final 0.99 --total-updates {UPDATES} --lr-final-share 1 --entropy-schedule constant",
+        "blame-stuck": "--no-excuse-stuck",
         # What it is made of.
         "gru": "--recurrent-type gru",
         "lstm": "--recurrent-type lstm",
