@@ -325,8 +325,8 @@ MARIO_API int32_t mario_envs_set_map(mario_envs* envs, const mario_map_area* are
 MARIO_API int32_t mario_envs_reset(mario_envs* envs, const uint8_t* mask, const uint64_t* seeds, const int32_t* starts,
                                    uint8_t* observations, mario_game* games, mario_episode* episodes);
 /* One step of every environment. Arrays that are NULL are left out; rows of the final ones are written where an episode ended, the
- * others then show the beginning of the next. stuck: the previous action was repeated, whatever was asked for. Observations are frame_stack views of the batch, the newest last. On failure nothing
- * has changed. */
+ * others then show the beginning of the next. Observations are frame_stack views of the batch, the newest last. stuck says where the
+ * previous action was repeated, whatever was asked for. On failure nothing has changed. */
 MARIO_API int32_t mario_envs_step(mario_envs* envs, const int64_t* actions, uint8_t* observations, float* rewards, uint8_t* terminated,
                                   uint8_t* truncated, uint8_t* stuck, mario_game* games, mario_episode* episodes,
                                   uint8_t* final_observations, mario_game* final_games, mario_episode* final_episodes);

@@ -249,7 +249,7 @@ void Environments::settle(Outcome& outcome, Environment& environment, bool is_ja
 
     if (outcome.end == MARIO_END_NONE && is_jammed) outcome.end = MARIO_END_JAMMED;
     if (outcome.end == MARIO_END_NONE && rules_.stall_steps && environment.num_stalled >= rules_.stall_steps) outcome.end = MARIO_END_STALL;
-    if (outcome.end == MARIO_END_NONE && is_over(episode)) outcome.end = MARIO_END_TIME_LIMIT;
+    if (outcome.end == MARIO_END_NONE && is_at_limit(episode)) outcome.end = MARIO_END_TIME_LIMIT;
     if (!rules_.is_classic) {
         const std::uint32_t points = game.score > environment.score ? game.score - environment.score : 0;
         const unsigned num_failures = outcome.num_lives_lost + (outcome.end == MARIO_END_WARP);
@@ -263,7 +263,7 @@ void Environments::settle(Outcome& outcome, Environment& environment, bool is_ja
     episode.end_reason = outcome.end;
 }
 
-bool Environments::is_over(const mario_episode& episode) const noexcept {
+bool Environments::is_at_limit(const mario_episode& episode) const noexcept {
     const std::uint32_t excerpt = excerpt_steps(episode.start);
     return (rules_.max_episode_steps && episode.num_steps >= rules_.max_episode_steps) || (excerpt && episode.num_steps >= excerpt);
 }

@@ -41,5 +41,9 @@ class ReturnConfig:
             )
 
     @property
+    def last_gamma(self) -> float:
+        return self.gamma_final or self.gamma
+
+    @property
     def changes_gamma(self) -> bool:
-        return self.gamma_final not in (0.0, self.gamma)
+        return self.last_gamma != self.gamma

@@ -157,8 +157,9 @@ class PrioritizedReplay:
             )
         self._num_sequences = state["num_sequences"]
         for name, each in self._store.items():
-            if name in state["store"] or name != "stuck":  # earlier checkpoints do not know of stuck steps
-                each[: len(self)] = state["store"][name].to(each.device)
+            if name == "stuck" and name not in state["store"]:
+                continue  # earlier checkpoints do not know of stuck steps
+            each[: len(self)] = state["store"][name].to(each.device)
         self._generations.copy_(state["generations"])
         self._priorities.powers.copy_(state["powers"])
 

@@ -4,7 +4,7 @@ An agent that clears nine episodes in ten meets the tenth's trouble once in some
 state a second or two before, it meets it in every episode; and an episode that is over then costs no more than that.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ EXCERPT_STEPS = 64
 SLOTS = 16  # states of each stage, the oldest makes room
 _FEWEST_STEPS, _MOST_STEPS = 12, 32  # from the state to the death: less, and nothing can be done about it
 _SLOT_EPISODES = 10
-_WATCHED = 32  # environments of a batch: a state is 25 KB, and takes 20 to 40 microseconds
+_WATCHED = 32  # environments of a batch: a state is 25 KB, and takes some 40 microseconds
 
 
 class RecentDeaths:
@@ -85,6 +85,14 @@ class RecentDeaths:
         self._rate.restore(state["rate"])
 
 
+class Kept(NamedTuple):
+    """Where an environment stood when a rollout began."""
+
+    state: bytes
+    number: int  # of its episode
+    num_steps: int  # of that episode, until then
+
+
 class DeathWatch:
     """Keeps where some environments of a batch stand when a rollout begins, until it is known who died in it.
 
@@ -93,19 +101,19 @@ class DeathWatch:
 
     def __init__(self, batch: MarioBatch, deaths: RecentDeaths) -> None:
         self._batch, self._deaths = batch, deaths
-        self._kept: dict[int, tuple[bytes, int, int]] = {}  # by environment: state, number of the episode, its steps
+        self._kept: dict[int, Kept] = {}  # by environment
 
     def look(self) -> None:
         """While nobody steps the environments."""
-        for env, (state, number, num_steps) in self._kept.items():
+        for env, kept in self._kept.items():
             final = self._batch.final_episodes[env]
-            is_death = final["number"] == number and final["end_reason"] == EndReason.DEATH
-            if is_death and _FEWEST_STEPS <= int(final["num_steps"]) - num_steps <= _MOST_STEPS:
-                self._deaths.add(stage_of_level(int(final["level"])), state)
+            is_death = final["number"] == kept.number and final["end_reason"] == EndReason.DEATH
+            if is_death and _FEWEST_STEPS <= int(final["num_steps"]) - kept.num_steps <= _MOST_STEPS:
+                self._deaths.add(stage_of_level(int(final["level"])), kept.state)
         self._kept = {}
         episodes: npt.NDArray[Any] = self._batch.episodes
         every = -(-self._batch.num_envs // _WATCHED)
         # By the number of its episode each environment has its turn.
         for env in np.flatnonzero((np.arange(len(episodes)) + episodes["number"]) % every == 0).tolist():
-            of_env = int(episodes["number"][env]), int(episodes["num_steps"][env])
-            self._kept[env] = self._batch.console_state(env), *of_env
+            number, num_steps = int(episodes["number"][env]), int(episodes["num_steps"][env])
+            self._kept[env] = Kept(self._batch.console_state(env), number, num_steps)

@@ -75,8 +75,7 @@ class Learner:
         self.floor_schedule = Annealing(
             config.floor_beta, config.floor_beta_final, total_updates, config.entropy_schedule
         )
-        last_gamma = returns.gamma_final if returns.changes_gamma else returns.gamma
-        self.gamma_schedule = Horizon(returns.gamma, last_gamma, total_updates)
+        self.gamma_schedule = Horizon(returns.gamma, returns.last_gamma, total_updates)
         self.averaged = AveragedWeights(model, config.ema_decay) if config.ema_decay else None
         self._returns, self._seed = returns, seed
         self._optimizer = GuardedAdamW(
@@ -151,7 +150,7 @@ class Learner:
         envs = next(self._minibatches(rollout))
         batch = Batch(rollout.to(self.device), envs.tensor_split(self._num_pieces)[0])
         evaluation = self._evaluate(batch, batch.envs)
-        loss, _ = self._loss(batch, evaluation, moments_of(evaluation.targets.advantages, evaluation.counts))
+        loss, _ = self._loss(batch, evaluation, moments_of(evaluation.targets.advantages, evaluation.teaches))
         loss.backward()  # type: ignore[no-untyped-call]
         self._optimizer.forget_gradients()
         if policy_lag and self.config.is_clipped:
@@ -247,7 +246,7 @@ class Learner:
         numbers: dict[str, Tensor] = {}
         for envs in pieces:
             evaluation = self._evaluate(batch, envs)
-            own = moments or moments_of(evaluation.targets.advantages, evaluation.counts)
+            own = moments or moments_of(evaluation.targets.advantages, evaluation.teaches)
             loss, of_piece = self._loss(batch, evaluation, own)
             share = len(envs) / len(batch.envs)
             self._scaler.scale(loss * share).backward()  # type: ignore[no-untyped-call]
@@ -267,9 +266,9 @@ class Learner:
         output = self.model.unroll(piece.observations(), piece.episode_starts, dict(piece.state))
         log_policy = output.logits[:-1].log_softmax(-1)
         log_probs = log_prob_of(log_policy, piece.actions)
-        counts = ~piece.stuck if self.config.excuse_stuck else torch.ones_like(piece.stuck)
+        teaches = ~piece.stuck if self.config.excuse_stuck else torch.ones_like(piece.stuck)
         # What was not done has no ratio: what followed would have followed whatever was decided.
-        log_rhos = (log_probs - piece.log_probs).where(counts, 0.0)
+        log_rhos = (log_probs - piece.log_probs).where(teaches, 0.0)
         log_ratios = log_rhos if batch.is_replayed else log_probs - piece.anchor_log_probs
         values = output.value[:-1]
         targets = compute_returns(
@@ -284,7 +283,7 @@ class Learner:
             bootstrap_value=output.value[-1].detach(),
         )
         weights = None if batch.weights is None else batch.weights.index_select(0, envs)
-        return Evaluation(piece, log_policy, log_probs, log_rhos, log_ratios, values, targets, counts, weights)
+        return Evaluation(piece, log_policy, log_probs, log_rhos, log_ratios, values, targets, teaches, weights)
 
     @torch.no_grad()
     def _burn_in(self, piece: Rollout, num_steps: int) -> Rollout:
@@ -297,7 +296,7 @@ class Learner:
         self, batch: "Batch", evaluation: "Evaluation", moments: tuple[Tensor, Tensor]
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """[] with gradient, and what the stats say about it."""
-        policy = self._policy_losses(batch, evaluation, moments).where(evaluation.counts, 0.0)
+        policy = self._policy_losses(batch, evaluation, moments).where(evaluation.teaches, 0.0)
         value = self._value_losses(batch, evaluation)
         entropies = entropy(evaluation.log_policy)
         explored = self._entropy_beta * entropies + self._floor_beta * evenness(evaluation.log_policy)
@@ -332,8 +331,8 @@ class Learner:
             return None
         with torch.no_grad():
             evaluations = [self._evaluate(batch, envs) for envs in pieces]
-            advantages, counts = zip(*((each.targets.advantages, each.counts) for each in evaluations), strict=True)
-            return moments_of(torch.cat(advantages, dim=1), torch.cat(counts, dim=1))
+            advantages, teaches = zip(*((each.targets.advantages, each.teaches) for each in evaluations), strict=True)
+            return moments_of(torch.cat(advantages, dim=1), torch.cat(teaches, dim=1))
 
     def _halve_pieces(self, num_envs: int, shortage: str) -> None:
         if self._num_pieces >= num_envs:
@@ -414,15 +413,15 @@ class Evaluation(NamedTuple):
     log_ratios: Tensor  # to the policy with which the update began
     values: Tensor
     targets: Targets
-    counts: Tensor  # bool: the policy learns from this step
+    teaches: Tensor  # bool: the policy learns from this step, which was not stuck
     weights: Tensor | None  # [n]
 
 
-def moments_of(advantages: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and deviation of those that count."""
-    number = counts.sum().clamp(min=1)
-    mean = advantages.where(counts, 0.0).sum() / number
-    return mean, ((advantages - mean).where(counts, 0.0).square().sum() / number).sqrt()
+def moments_of(advantages: Tensor, teaches: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and deviation of those that teach."""
+    number = teaches.sum().clamp(min=1)
+    mean = advantages.where(teaches, 0.0).sum() / number
+    return mean, ((advantages - mean).where(teaches, 0.0).square().sum() / number).sqrt()
 
 
 @torch.no_grad()
