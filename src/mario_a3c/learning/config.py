@@ -16,6 +16,7 @@ class LearnerConfig:
 
     lr: float = option(5e-4, "learning rate of AdamW after the warm-up")
     lr_final_share: float = option(0.1, "what is left of it at the end of the run, on a cosine")
+    lr_hold_share: float = option(0.0, "share of the run for which it stays, before the cosine begins")
     warmup_share: float = option(0.01, "share of the run in which it rises from zero; never more than 100 updates")
     weight_decay: float = option(0.0, "decay of AdamW")
     adam_epsilon: float = option(1e-5, "epsilon of AdamW")
@@ -68,6 +69,7 @@ class LearnerConfig:
         }.items():
             _expect(count >= 1, flag, "at least 1", count)
         _expect(0 <= self.lr_final_share <= 1, "--lr-final-share", "in [0, 1]", self.lr_final_share)
+        _expect(0 <= self.lr_hold_share < 1, "--lr-hold-share", "in [0, 1)", self.lr_hold_share)
         _expect(0 <= self.warmup_share <= 0.5, "--warmup-share", "in [0, 0.5]", self.warmup_share)
         _expect(0 <= self.ema_decay < 1, "--ema-decay", "in [0, 1)", self.ema_decay)
 

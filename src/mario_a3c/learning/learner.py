@@ -68,7 +68,9 @@ class Learner:
         """Called before every optimizer step. Raising there abandons an update; `restore` then makes it undone."""
         self.num_updates = 0
         self.lr_scale = self.entropy_scale = 1.0
-        self.lr_schedule = CosineWithWarmup(config.lr, total_updates, config.warmup_share, config.lr_final_share)
+        self.lr_schedule = CosineWithWarmup(
+            config.lr, total_updates, config.warmup_share, config.lr_final_share, config.lr_hold_share
+        )
         self.entropy_schedule = Annealing(
             config.entropy_beta, config.entropy_beta_final, total_updates, config.entropy_schedule
         )

@@ -10,7 +10,7 @@ _MOST_WARMUP_UPDATES = 100
 
 @dataclass(frozen=True, slots=True)
 class CosineWithWarmup:
-    """Up in a straight line, then down on a cosine to `final_share` of the peak.
+    """Up in a straight line, there for `hold_share` of the run, then down on a cosine to `final_share` of the peak.
 
     The warm-up is a small share of the run: an optimizer needs some tens of steps to know its gradients, never hours.
     """
@@ -19,6 +19,7 @@ class CosineWithWarmup:
     total_updates: int
     warmup_share: float = 0.01
     final_share: float = 0.1
+    hold_share: float = 0.0
 
     @property
     def num_warmup_updates(self) -> int:
@@ -29,7 +30,8 @@ class CosineWithWarmup:
         warmup = self.num_warmup_updates
         if update < warmup:
             return self.peak * (update + 1) / (warmup + 1)
-        share = min(1.0, (update - warmup) / max(1, self.total_updates - warmup))
+        held = warmup + round(self.hold_share * (self.total_updates - warmup))
+        share = min(1.0, max(0, update - held) / max(1, self.total_updates - held))
         return self.peak * (self.final_share + (1 - self.final_share) * _cosine(share))
 
 

@@ -25,6 +25,16 @@ def test_the_rate_rises_then_falls_to_its_share_and_stays() -> None:
     assert schedule(1000) == schedule(5000) == pytest.approx(0.1)
 
 
+def test_a_held_rate_falls_as_far_in_what_is_left_of_the_run() -> None:
+    schedule = CosineWithWarmup(1.0, 1010, warmup_share=0.01, final_share=0.1, hold_share=0.8)
+    warmup = schedule.num_warmup_updates
+    at_peak = [update for update in range(1010) if schedule(update) == 1.0]
+    assert at_peak == list(range(warmup, warmup + len(at_peak)))
+    assert len(at_peak) == pytest.approx(0.8 * 1000, abs=2)
+    assert schedule(910) == pytest.approx(0.55, abs=0.01)
+    assert schedule(1010) == schedule(5000) == pytest.approx(0.1)
+
+
 @pytest.mark.parametrize("shape", ["constant", "linear", "cosine"])
 def test_the_entropy_weight_goes_from_first_to_last(shape: str) -> None:
     schedule = Annealing(0.01, 0.002, 101, shape)  # type: ignore[arg-type]
