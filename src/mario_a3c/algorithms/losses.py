@@ -37,6 +37,11 @@ def evenness(log_policy: Tensor) -> Tensor:
     return log_policy.mean(-1)
 
 
+def divergence_from(teacher: Tensor, log_policy: Tensor) -> Tensor:
+    """How much a policy leaves out of what a teacher does: KL(teacher || policy) of log-probabilities [..., A]."""
+    return (teacher.exp() * (teacher - log_policy)).sum(-1)
+
+
 def log_prob_of(log_policy: Tensor, actions: Tensor) -> Tensor:
     """[..., A], [...] -> [...]."""
     return log_policy.gather(-1, actions.unsqueeze(-1)).squeeze(-1)

@@ -36,6 +36,7 @@ class ShortTraining:
     rollout_steps: int = 16
     total_updates: int = 60
     seed: int = 0
+    teacher: MarioActorCritic | None = None
 
     def __post_init__(self) -> None:
         frame_stack, height, width = self.model.observation_shape
@@ -50,6 +51,7 @@ class ShortTraining:
             self.execution,
             total_updates=self.total_updates,
             seed=self.seed,
+            teacher=self.teacher,
         )
         self.replay = None
         if self.replay_config.per:

@@ -1,6 +1,7 @@
 """How the network learns."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from mario_a3c.errors import ConfigError
@@ -31,6 +32,13 @@ class LearnerConfig:
         "it is, where an entropy lets it vanish",
     )
     floor_beta_final: float = option(0.0, "the same at the end of the run, on the schedule of the entropy")
+    teacher: Path | None = option(
+        None,
+        "an agent whose policy is followed at first, by a network of any other shape: its checkpoint, or one of "
+        "weights alone",
+    )
+    teacher_beta: float = option(1.0, "weight of what the policy leaves out of the teacher's, at the beginning")
+    teacher_share: float = option(0.25, "share of the run after which that weight has fallen to nothing")
     epochs: int = option(1, "passes over each rollout")
     minibatches: int = option(4, "optimizer steps in a pass; environments are dealt out anew for each pass")
     grad_accum: int = option(1, "pieces of a minibatch whose gradients are added up: the same result in less memory")
@@ -57,6 +65,7 @@ class LearnerConfig:
             "--entropy-beta-final": self.entropy_beta_final,
             "--floor-beta": self.floor_beta,
             "--floor-beta-final": self.floor_beta_final,
+            "--teacher-beta": self.teacher_beta,
             "--value-clip": self.value_clip,
             "--target-kl": self.target_kl,
         }
@@ -69,9 +78,14 @@ class LearnerConfig:
         }.items():
             _expect(count >= 1, flag, "at least 1", count)
         _expect(0 <= self.lr_final_share <= 1, "--lr-final-share", "in [0, 1]", self.lr_final_share)
+        _expect(0 < self.teacher_share <= 1, "--teacher-share", "in (0, 1]", self.teacher_share)
         _expect(0 <= self.lr_hold_share < 1, "--lr-hold-share", "in [0, 1)", self.lr_hold_share)
         _expect(0 <= self.warmup_share <= 0.5, "--warmup-share", "in [0, 0.5]", self.warmup_share)
         _expect(0 <= self.ema_decay < 1, "--ema-decay", "in [0, 1)", self.ema_decay)
+
+    def num_taught_updates(self, total_updates: int) -> int:
+        """How many updates of a run follow the teacher."""
+        return round(self.teacher_share * total_updates)
 
     @property
     def is_clipped(self) -> bool:

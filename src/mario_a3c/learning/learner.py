@@ -14,6 +14,7 @@ from mario_a3c.algorithms.config import ReturnConfig
 from mario_a3c.algorithms.losses import (
     clipped_policy_loss,
     clipped_value_loss,
+    divergence_from,
     entropy,
     evenness,
     kl_of_step,
@@ -30,7 +31,7 @@ from mario_a3c.learning.config import LearnerConfig
 from mario_a3c.learning.optimizer import GuardedAdamW
 from mario_a3c.learning.recorded import RecordedSteps
 from mario_a3c.learning.recovery import Recovery
-from mario_a3c.learning.schedules import Annealing, CosineWithWarmup, Horizon
+from mario_a3c.learning.schedules import Annealing, CosineWithWarmup, Fading, Horizon
 from mario_a3c.learning.stats import STEP_NUMBERS, Tally, UpdateStats
 from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.averaged_weights import AveragedWeights
@@ -60,8 +61,10 @@ class Learner:
         total_updates: int,
         seed: int = 0,
         failure_dir: Path | None = None,
+        teacher: MarioActorCritic | None = None,
     ) -> None:
-        """`model` was prepared by `execution`. What could not be learned from is saved to `failure_dir`."""
+        """`model` was prepared by `execution`, and so was a `teacher`, which has no memory. What could not be learned
+        from is saved to `failure_dir`."""
         self.config, self.model = config, model
         self.device = torch.device(execution.device)
         self.before_minibatch: Callable[[], None] | None = None
@@ -77,9 +80,10 @@ class Learner:
         self.floor_schedule = Annealing(
             config.floor_beta, config.floor_beta_final, total_updates, config.entropy_schedule
         )
+        self.teacher_schedule = Fading(config.teacher_beta, config.num_taught_updates(total_updates))
         self.gamma_schedule = Horizon(returns.gamma, returns.last_gamma, total_updates)
         self.averaged = AveragedWeights(model, config.ema_decay) if config.ema_decay else None
-        self._returns, self._seed = returns, seed
+        self._returns, self._seed, self._teacher = returns, seed, teacher
         self._optimizer = GuardedAdamW(
             model,
             lr=config.lr,
@@ -91,6 +95,7 @@ class Learner:
         # On the device: a recorded step reads them there.
         self._entropy_beta = torch.zeros((), device=self.device)
         self._floor_beta = torch.zeros((), device=self.device)
+        self._teacher_beta = torch.zeros((), device=self.device)
         self._gamma = torch.zeros((), device=self.device)
         self._recorded = RecordedSteps(execution)
         self._num_pieces = config.grad_accum
@@ -110,6 +115,10 @@ class Learner:
         return self.floor_schedule(self.num_updates)
 
     @property
+    def teacher_beta(self) -> float:
+        return 0.0 if self._teacher is None else self.teacher_schedule(self.num_updates)
+
+    @property
     def gamma(self) -> float:
         return self.gamma_schedule(self.num_updates)
 
@@ -127,6 +136,7 @@ class Learner:
         self._optimizer.set_lr(self.learning_rate)
         self._entropy_beta.fill_(self.entropy_beta)
         self._floor_beta.fill_(self.floor_beta)
+        self._teacher_beta.fill_(self.teacher_beta)
         self._gamma.fill_(self.gamma)
         self._anchor(here)
         tally = Tally()
@@ -227,7 +237,7 @@ class Learner:
         slot = batch.rollout
         if batch.is_replayed or self._num_pieces > 1:
             return self._step_by_launches(batch)
-        kind = "step", slot.frames.data_ptr(), len(batch.envs)
+        kind = "step", slot.frames.data_ptr(), len(batch.envs), self.teacher_beta > 0
         return self._record_or_launch(kind, lambda envs: self._step_by_launches(Batch(slot, envs)), batch.envs)
 
     def _record_or_launch(self, kind: Hashable, work: Callable[[Tensor], Tensor], envs: Tensor) -> Tensor:
@@ -303,11 +313,24 @@ class Learner:
         entropies = entropy(evaluation.log_policy)
         explored = self._entropy_beta * entropies + self._floor_beta * evenness(evaluation.log_policy)
         losses = policy + self.config.value_coef * value - explored  # [T, n]
+        divergences = self._divergences(evaluation)
+        if divergences is not None:
+            losses = losses + self._teacher_beta * divergences
         if evaluation.weights is not None:
             losses = losses * evaluation.weights
         loss = losses.mean()
         parts = {"loss_policy": policy.mean(), "loss_value": value.mean(), "entropy": entropies.mean()}
+        parts["teacher_kl"] = torch.zeros_like(loss) if divergences is None else divergences.mean()
         return loss, {"loss_total": loss, **parts, **diagnose(evaluation, self.config.clip_range)}
+
+    def _divergences(self, evaluation: "Evaluation") -> Tensor | None:
+        """From the teacher, [T, n]; None once there is none to follow."""
+        if self._teacher is None or self.teacher_beta == 0:
+            return None
+        piece = evaluation.piece
+        with torch.no_grad():
+            advice = self._teacher.unroll(piece.observations()[:-1], piece.episode_starts[:-1], {})
+        return divergence_from(advice.logits.log_softmax(-1), evaluation.log_policy)
 
     def _policy_losses(self, batch: "Batch", evaluation: "Evaluation", moments: tuple[Tensor, Tensor]) -> Tensor:
         advantages = evaluation.targets.advantages
@@ -352,6 +375,7 @@ class Learner:
             learning_rate=self.learning_rate,
             entropy_beta=self.entropy_beta,
             floor_beta=self.floor_beta,
+            teacher_beta=self.teacher_beta,
             gamma=self.gamma,
             policy_lag=self.num_updates - rollout.weights_version,
             num_env_steps=rollout.actions.numel(),

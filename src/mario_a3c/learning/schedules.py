@@ -53,6 +53,17 @@ class Annealing:
 
 
 @dataclass(frozen=True, slots=True)
+class Fading:
+    """From a number in a straight line to nothing, for good."""
+
+    first: float
+    num_updates: int
+
+    def __call__(self, update: int) -> float:
+        return self.first * max(0.0, 1.0 - update / max(1, self.num_updates))
+
+
+@dataclass(frozen=True, slots=True)
 class Horizon:
     """The discount, from one to another over the run: its horizon, 1 / (1 - gamma) steps, grows by as much per cent in
     every update."""

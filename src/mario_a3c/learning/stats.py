@@ -23,10 +23,12 @@ class UpdateStats:
     first_log_rho_max: float  # largest |log rho| before the first optimizer step: 0 up to rounding where nothing lags
     explained_variance: float
     advantage_std: float
+    teacher_kl: float  # from the teacher; 0 where none is followed
     grad_norm: float  # of the steps that were applied, before clipping
     learning_rate: float
     entropy_beta: float
     floor_beta: float
+    teacher_beta: float
     gamma: float
     policy_lag: int  # updates between the weights that acted and those that learned
     num_env_steps: int
@@ -40,7 +42,7 @@ class UpdateStats:
 # What one optimizer step says of itself, in this order.
 AVERAGED = (
     "loss_total", "loss_policy", "loss_value", "entropy", "kl", "clip_fraction", "rho_mean", "explained_variance",
-    "advantage_std",
+    "advantage_std", "teacher_kl",
 )  # fmt: skip
 STEP_NUMBERS = (*AVERAGED, "log_rho_max", "grad_norm", "is_skipped")
 

@@ -61,6 +61,7 @@ def build_training(
     failure_dir: Path | None = None,
     envs: Sequence[EnvBatch] | None = None,
     initial_weights: InitialWeights | None = None,
+    teacher: MarioActorCritic | None = None,
 ) -> Training:
     """Everything that a run consists of. `envs` are others than the game's: groups of single frames, [N, 1, H, W]."""
     model_config = config.model.for_device(choose_device(config.execution.device_to_choose).type)
@@ -71,11 +72,17 @@ def build_training(
     envs = make_envs(config, cache, ways, failure_dir) if envs is None else envs
     if failure_dir is not None:
         record_start(failure_dir, envs, time.monotonic() - started)
+    advisor = None if teacher is None else execution.acting_copy(teacher)
     model = make_model(config, model_config, execution, envs[0])
     if initial_weights is not None:
         initial_weights.put_into(model)  # before anything copies or averages them
     starts = make_starts(config, ways, envs)
-    parts = assemble(config, execution, model, envs, starts, stop, failure_dir)
+    learner = Learner(
+        config.learner, config.returns, model, execution,
+        total_updates=config.budget.num_scheduled_updates, seed=config.vector_env.seed, failure_dir=failure_dir,
+        teacher=advisor,
+    )  # fmt: skip
+    parts = assemble(config, execution, learner, envs, starts, stop)
 
     def before_minibatch() -> None:
         parts.timing.pulse.beat()
@@ -151,16 +158,12 @@ def make_model(
 def assemble(
     config: TrainingConfig,
     execution: Execution,
-    model: MarioActorCritic,
+    learner: Learner,
     envs: Sequence[EnvBatch],
     starts: StartSampler | None,
     stop: StopRequest,
-    failure_dir: Path | None,
 ) -> Parts:
-    learner = Learner(
-        config.learner, config.returns, model, execution,
-        total_updates=config.budget.num_scheduled_updates, seed=config.vector_env.seed, failure_dir=failure_dir,
-    )  # fmt: skip
+    model = learner.model
     collector, timing = make_collector(config, execution, model, envs, starts, stop)
     return Parts(
         collector=collector,

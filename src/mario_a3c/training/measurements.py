@@ -19,7 +19,7 @@ from mario_a3c.training.timing import Shares
 
 _AVERAGED = (
     "loss_total", "loss_policy", "loss_value", "loss_replay", "entropy", "kl", "clip_fraction", "rho_mean",
-    "first_log_rho_max", "explained_variance", "advantage_std", "grad_norm", "policy_lag",
+    "first_log_rho_max", "explained_variance", "advantage_std", "teacher_kl", "grad_norm", "policy_lag",
 )  # fmt: skip
 _PERCENTILES = (50, 90, 99)
 END_REASONS = {reason.value: str(reason) or "none" for reason in EndReason}
@@ -33,6 +33,7 @@ def learning_fields(updates: Sequence[UpdateStats]) -> Record:
         "learning_rate": last.learning_rate,
         "entropy_beta": last.entropy_beta,
         "floor_beta": last.floor_beta,
+        "teacher_beta": last.teacher_beta,
         "gamma": last.gamma,
         "optimizer_steps": sum(each.num_optimizer_steps for each in updates),
         "skipped_steps": sum(each.num_skipped_steps for each in updates),

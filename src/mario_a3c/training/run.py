@@ -30,6 +30,7 @@ from mario_a3c.training.resuming import choose_checkpoint, open_run, restore
 from mario_a3c.training.snapshots import SaveCheckpoints
 from mario_a3c.training.starts import ReportStarts
 from mario_a3c.training.stopping import StopReason, StopRequest
+from mario_a3c.training.teacher import read_teacher
 from mario_a3c.training.telemetry import Telemetry, open_telemetry
 from mario_a3c.training.warm_start import read_initial_weights
 
@@ -62,10 +63,14 @@ def run_training(config: TrainingConfig, *, stop: StopRequest | None = None) -> 
     with run_dir.locked(), stop.on_signals():
         choice = choose_checkpoint(beginning, config)
         initial_weights = read_initial_weights(config) if choice is None else None
+        num_updates = 0 if choice is None else int(choice.checkpoint.metadata["update"])
         if is_wanted(config) and choice is None:
             config = fit_memory(config, lambda smaller: attempt_update(smaller, cache, stop))
         seed_global_generators(config.vector_env.seed)
-        training = build_training(config, cache, stop, failure_dir=run_dir.path, initial_weights=initial_weights)
+        training = build_training(
+            config, cache, stop,
+            failure_dir=run_dir.path, initial_weights=initial_weights, teacher=read_teacher(config, num_updates),
+        )  # fmt: skip
         try:
             if choice is not None:
                 restore(training, choice, run_dir)

@@ -101,13 +101,17 @@ def misfits(theirs: TrainingConfig, model: ModelConfig, env: MarioEnvConfig) -> 
         before, now = getattr(theirs.model, field.name), getattr(model, field.name)
         if before != now and _matters(field.name, theirs.model, model):
             yield Difference(flag_of(field), before, now)
-    before_env = theirs.vector_env.env
-    if action_names(before_env) != action_names(env):
-        yield Difference("--action-set", before_env.action_set, env.action_set)
-        if before_env.actions:
-            yield Difference("--actions", before_env.actions, action_names(env))
-    if before_env.frame_stack != env.frame_stack:
-        yield Difference("--frame-stack", before_env.frame_stack, env.frame_stack)
+    yield from env_misfits(theirs.vector_env.env, env)
+
+
+def env_misfits(theirs: MarioEnvConfig, ours: MarioEnvConfig) -> Iterator[Difference]:
+    """Of two environments: the actions, and the size of an observation."""
+    if action_names(theirs) != action_names(ours):
+        yield Difference("--action-set", theirs.action_set, ours.action_set)
+        if theirs.actions:
+            yield Difference("--actions", theirs.actions, action_names(ours))
+    if theirs.frame_stack != ours.frame_stack:
+        yield Difference("--frame-stack", theirs.frame_stack, ours.frame_stack)
 
 
 def _matters(name: str, *models: ModelConfig) -> bool:
