@@ -329,7 +329,8 @@ class Learner:
             return None
         piece = evaluation.piece
         with torch.no_grad():
-            advice = self._teacher.unroll(piece.observations()[:-1], piece.episode_starts[:-1], {})
+            undisturbed = self._teacher.initial_state(piece.num_envs)
+            advice = self._teacher.unroll(piece.observations()[:-1], piece.episode_starts[:-1], undisturbed)
         return divergence_from(advice.logits.log_softmax(-1), evaluation.log_policy)
 
     def _policy_losses(self, batch: "Batch", evaluation: "Evaluation", moments: tuple[Tensor, Tensor]) -> Tensor:

@@ -64,6 +64,12 @@ def test_it_fades_within_its_share_of_the_run_and_is_not_asked_any_more() -> Non
     assert all((weight > 0) == (divergence > 0) for weight, divergence in seen)
 
 
+def test_a_teacher_with_noise_of_its_own_is_asked_without_it() -> None:
+    noisy = make_network(3, seed=4, parameter_noise=0.1).requires_grad_(False)
+    training = make_training(LearnerConfig(lr=1e-12, teacher_share=1.0), teacher=noisy)
+    assert last_of(training, 1) > 0
+
+
 def test_without_a_teacher_its_weight_is_nothing() -> None:
     _, stats = next(make_training(LearnerConfig(teacher_beta=5.0)).updates(1))
     assert (stats.teacher_beta, stats.teacher_kl) == (0, 0)
