@@ -72,7 +72,7 @@ def build_training(
     envs = make_envs(config, cache, ways, failure_dir) if envs is None else envs
     if failure_dir is not None:
         record_start(failure_dir, envs, time.monotonic() - started)
-    advisor = None if teacher is None else execution.acting_copy(teacher)
+    teacher = None if teacher is None else execution.acting_copy(teacher)
     model = make_model(config, model_config, execution, envs[0])
     if initial_weights is not None:
         initial_weights.put_into(model)  # before anything copies or averages them
@@ -80,7 +80,7 @@ def build_training(
     learner = Learner(
         config.learner, config.returns, model, execution,
         total_updates=config.budget.num_scheduled_updates, seed=config.vector_env.seed, failure_dir=failure_dir,
-        teacher=advisor,
+        teacher=teacher,
     )  # fmt: skip
     parts = assemble(config, execution, learner, envs, starts, stop)
 

@@ -47,10 +47,11 @@ def test_a_network_of_any_shape_comes_to_do_as_its_teacher_does(recurrent_type: 
     assert last_of(training, UPDATES // 2) < 0.1 * first
 
 
-def test_a_teacher_that_counts_for_nothing_is_not_followed() -> None:
-    config = LearnerConfig(lr=1e-12, teacher_beta=1.0, teacher_share=1.0)
+def test_a_teacher_that_counts_for_next_to_nothing_is_not_followed() -> None:
+    config = LearnerConfig(lr=2e-3, teacher_beta=1e-6, teacher_share=1.0)
     training = make_training(config, teacher=a_teacher())
-    assert last_of(training, 10) == pytest.approx(last_of(training, 1), rel=0.3)
+    first = last_of(training, 1)
+    assert last_of(training, UPDATES // 2) > 0.5 * first
 
 
 def test_it_fades_within_its_share_of_the_run_and_is_not_asked_any_more() -> None:
