@@ -254,7 +254,8 @@ typedef struct mario_env_rules {
     float flag_bonus;
     float failure_penalty;    /* for a lost life, or a warp */
     float score_reward;       /* per point of the game's score */
-    uint32_t is_classic;      /* 1: rewards and ends of gym-super-mario-bros; the five above are not used */
+    float power_reward;       /* for a status one higher; taken off again where it is lost without the life */
+    uint32_t is_classic;      /* 1: rewards and ends of gym-super-mario-bros; the six above are not used */
     uint32_t num_actions;     /* at most 256 */
     uint32_t frame_stack;     /* frames in an observation, 1 to 16 */
     uint32_t max_episode_steps; /* 0: no limit */
@@ -283,6 +284,7 @@ typedef struct mario_episode {
     int32_t start;       /* where it began; -1: where the console stood */
     int32_t level;       /* the stage it began in, as mario_game.level */
     int32_t end_reason;  /* a mario_end_reason */
+    uint32_t num_power_ups; /* that were taken: mushrooms and flowers */
 } mario_episode;
 
 /* One area of the map of remaining time: rows of 48 squares from the top of the screen above to the end of the one below, of
@@ -344,10 +346,14 @@ MARIO_API int32_t mario_batch_observe(const mario_batch* batch, uint32_t console
  * handle belongs to one thread at a time; the search runs on its own threads. With one thread, equal seeds give equal searches.
  *
  * A step holds one action for frame_skip frames. Where skips_idle is set it then goes on, with nothing pressed, until the player has
- * control again. A path is one action per step, as an index into the actions. The goal is is_stage_clear; a lost life and another
- * stage (warp zones) end a path.
+ * control again. A path is one action per step, as an index into the actions. A lost life and another stage (warp zones) end a path.
  */
 typedef struct mario_exploration mario_exploration;
+
+typedef enum mario_goal {
+    MARIO_GOAL_CLEAR = 0,   /* is_stage_clear */
+    MARIO_GOAL_POWER_UP = 1 /* a status above that of the start: a mushroom, or a flower; the end of the stage ends a path */
+} mario_goal;
 
 typedef struct mario_exploration_config {
     uint64_t seed;
@@ -356,6 +362,7 @@ typedef struct mario_exploration_config {
     uint32_t skips_idle;
     uint32_t max_cells;   /* bounds the memory: about 8 KB each; what is found beyond is not kept */
     uint32_t num_actions;
+    uint32_t goal;        /* mario_goal */
 } mario_exploration_config;
 
 typedef struct mario_exploration_status {

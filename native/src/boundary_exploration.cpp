@@ -28,6 +28,7 @@ ExplorerConfig config_of(const mario_exploration_config& config, const uint8_t* 
         .skips_idle = config.skips_idle != 0,
         .max_cells = config.max_cells,
         .seed = config.seed,
+        .goal = static_cast<mario_goal>(config.goal),
         .actions = {actions, actions + config.num_actions},
     };
 }

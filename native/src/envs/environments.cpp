@@ -253,12 +253,15 @@ void Environments::settle(Outcome& outcome, Environment& environment, bool is_ja
     if (!rules_.is_classic) {
         const std::uint32_t points = game.score > environment.score ? game.score - environment.score : 0;
         const unsigned num_failures = outcome.num_lives_lost + (outcome.end == MARIO_END_WARP);
+        const int power = game.status - environment.status;
         const float paid = rules_.shaping_discount > 0.0F ? shaping(before, environment.progress, outcome.end) : gain;
         outcome.reward = rules_.progress_reward * paid - rules_.step_penalty + rules_.score_reward * static_cast<float>(points) +
-                         rules_.flag_bonus * static_cast<float>(outcome.num_flags) -
+                         rules_.power_reward * static_cast<float>(power) + rules_.flag_bonus * static_cast<float>(outcome.num_flags) -
                          rules_.failure_penalty * static_cast<float>(num_failures);
     }
     environment.score = game.score;
+    episode.num_power_ups += game.status > environment.status;
+    environment.status = game.status;
     episode.total_reward += outcome.reward;
     episode.end_reason = outcome.end;
 }
@@ -316,6 +319,7 @@ void Environments::begin(Environment& environment, unsigned thread, unsigned ind
     environment.episode.progress = environment.progress.share;
     environment.distortion = draw_distortion(rules_, draw);
     environment.score = game.score;
+    environment.status = game.status;
     environment.classic_x = game.x;
     environment.classic_clock = game.clock;
     show(environment, place, true);

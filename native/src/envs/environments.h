@@ -31,10 +31,11 @@ struct Environment {
     std::uint8_t last_action;
     std::uint8_t is_losing_life;  ///< which was paid for already
     std::uint8_t newest;          ///< the newest of the stacked frames
-    std::array<std::uint8_t, 5> unused;
+    std::uint8_t status;          ///< at the end of the last step
+    std::array<std::uint8_t, 8> unused;
 };
 static_assert(std::is_trivially_copyable_v<Environment>, "a state is a copy");
-static_assert(sizeof(Environment) == sizeof(std::uint64_t) + sizeof(mario_episode) + sizeof(Progress) + sizeof(Distortion) + 24,
+static_assert(sizeof(Environment) == sizeof(std::uint64_t) + sizeof(mario_episode) + sizeof(Progress) + sizeof(Distortion) + 28,
               "equal states have equal bytes: no padding");
 
 /// Where results go, one row per environment; null pointers are left out. The final ones are written where an episode ended.

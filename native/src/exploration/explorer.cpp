@@ -30,6 +30,7 @@ ExplorerConfig checked(ExplorerConfig config) {
     expect(config.num_threads <= max_threads, "a search has at most 1,024 threads");
     expect(config.frame_skip >= 1 && config.frame_skip <= max_frame_skip, "a step has 1 to 60 frames");
     expect(config.max_cells >= 1 && config.max_cells <= max_cells_allowed, "an archive has 1 to 4,194,304 cells");
+    expect(config.goal == MARIO_GOAL_CLEAR || config.goal == MARIO_GOAL_POWER_UP, "a search is for a cleared stage or for a power-up");
     expect(!config.actions.empty() && config.actions.size() <= max_actions, "an action set has 1 to 256 actions");
     return config;
 }
@@ -203,7 +204,9 @@ Explorer::Outcome Explorer::outcome_of(const mario_game& game) const noexcept {
     if (game.is_losing_life || game.is_game_over || game.lives < start_game_.lives) return Outcome::failed;
     // Through a warp zone another stage begins.
     if (game.world != start_game_.world || game.stage != start_game_.stage) return Outcome::failed;
-    return game.is_stage_clear ? Outcome::goal : Outcome::goes_on;
+    if (config_.goal == MARIO_GOAL_POWER_UP && game.status > start_game_.status) return Outcome::goal;
+    if (!game.is_stage_clear) return Outcome::goes_on;
+    return config_.goal == MARIO_GOAL_CLEAR ? Outcome::goal : Outcome::failed;
 }
 
 void Explorer::keep_goal(Worker& worker) {

@@ -21,6 +21,7 @@ struct ExplorerConfig {
     bool skips_idle = true;     ///< a step goes on, with nothing pressed, until the player has control again
     std::uint32_t max_cells = 1u << 16;
     std::uint64_t seed = 0;
+    mario_goal goal = MARIO_GOAL_CLEAR;
     std::vector<nes::Buttons> actions;
 };
 

@@ -33,6 +33,9 @@ class RewardConfig:
     flag_bonus: float = option(0.5, "for the flag or the axe, once, at the end of the episode")
     failure_penalty: float = option(0.25, "taken off for a lost life, or for leaving the stage through a warp zone")
     score_reward: float = option(0.0, "for each point of the game's own score; 0.00025 is what others use")
+    power_reward: float = option(
+        0.0, "for each mushroom or flower, until a hit takes it away: whoever is tall survives one (0.25 is worth it)"
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -26,7 +26,7 @@ class Episode:
         self._furthest = {game.room: _x_of(game)}
         self._last_room, self._last_x = game.room, _x_of(game)
         self._num_stalled = 0
-        self._score = game.score
+        self._score, self._status = game.score, game.status
         self._cleared_level = -1
         self._is_losing_life = False
         self._classic = (game.x, game.clock)
@@ -61,12 +61,14 @@ class Episode:
             reward.progress_reward * gain
             - reward.step_penalty
             + reward.score_reward * max(0, game.score - self._score)
+            + reward.power_reward * (game.status - self._status)
             + reward.flag_bonus * self._num_flags
             - reward.failure_penalty * num_failures
         )
         if reward.reward == "classic":
             earned = self._classic_reward
-        self._score = game.score
+        self.record["num_power_ups"] += game.status > self._status
+        self._score, self._status = game.score, game.status
         self._num_flags = self._num_lives_lost = 0
         self._classic_reward = 0.0
         self.record["total_reward"] += earned

@@ -360,6 +360,7 @@ def rules_of(config: MarioEnvConfig) -> EnvRules:
         flag_bonus=reward.flag_bonus,
         failure_penalty=reward.failure_penalty,
         score_reward=reward.score_reward,
+        power_reward=reward.power_reward,
         is_classic=reward.reward == "classic",
         num_actions=len(action_names(config)),
         frame_stack=config.frame_stack,

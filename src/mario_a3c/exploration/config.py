@@ -85,6 +85,10 @@ class CurriculumConfig:
         "share of the episodes that begin 12 to 32 steps before the agent died lately, and are cut after 64: rare "
         "failures are met often",
     )
+    power_starts: float = option(
+        0.0,
+        "share of the episodes that begin up to 64 steps before the first mushroom of their stage, if it has one",
+    )
     stage_floor: float = option(0.3, "every stage is played at least so often, of an even share")
 
     def __post_init__(self) -> None:
@@ -93,6 +97,13 @@ class CurriculumConfig:
         _expect(self.patience_episodes >= 1, "--patience-episodes", "1 or more", self.patience_episodes)
         _expect(0 <= self.real_starts <= 1, "--real-starts", "in [0, 1]", self.real_starts)
         _expect(0 <= self.death_starts < 1, "--death-starts", "in [0, 1)", self.death_starts)
+        _expect(0 <= self.power_starts < 1, "--power-starts", "in [0, 1)", self.power_starts)
+        _expect(
+            self.death_starts + self.power_starts < 1,
+            "--death-starts and --power-starts",
+            "below 1 together",
+            self.death_starts + self.power_starts,
+        )
         if self.death_starts and not self.moves_starts:
             raise ConfigError("--death-starts are starts along the way: add --curriculum starts, or both")
         _expect(0 < self.stage_floor <= 1, "--stage-floor", "in (0, 1]", self.stage_floor)

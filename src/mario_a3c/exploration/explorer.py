@@ -1,10 +1,14 @@
 """Searches one stage, shows how far it is, and keeps what was found across interruptions."""
 
 import logging
+import os
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.errors import StorageError
@@ -15,6 +19,8 @@ from mario_a3c.native.bindings import ExplorationStatus
 from mario_a3c.native.stage_search import ActionPath, StageSearch
 
 LOG = logging.getLogger("mario.explore")
+
+Found = TypeVar("Found")
 
 _SLICE_SECONDS = 0.1  # Ctrl-C and the progress line wait no longer
 _SAVE_SECONDS = 5.0
@@ -65,6 +71,7 @@ class StageExplorer:
             seed=config.seed,
             num_threads=config.threads,
             max_cells=config.max_cells,
+            goal=task.goal,
             engine_path=engine_path,
         )
         self._earlier = SavedArchive([], 0, 0, 0.0)
@@ -172,3 +179,40 @@ class StageExplorer:
 
     def _is_out_of_time(self, started: float) -> bool:
         return 0 < self.config.max_seconds <= time.monotonic() - started
+
+
+def explore_stages(
+    tasks: Sequence[StageTask],
+    config: SearchConfig,
+    finish: Callable[[StageExplorer], Found],
+    *,
+    engine_path: Path | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Iterator[tuple[Found, str]]:
+    """Searches several stages at once, one on each core. What `finish` makes of each search, in the order in which they
+    end, and how much is left to do; the search itself is gone then, with its memory.
+
+    KeyboardInterrupt soon after `should_stop` has become true.
+    """
+    started, is_left = time.monotonic(), threading.Event()
+
+    def stop_if_asked(_: SearchProgress) -> None:
+        if is_left.is_set() or should_stop():
+            raise KeyboardInterrupt
+
+    def explore(task: StageTask) -> Found:
+        # Without the cache: what it holds may come from another search, and this one is to be the same everywhere.
+        explorer = StageExplorer(task, config, None, engine_path=engine_path)
+        explorer.run(stop_if_asked)
+        return finish(explorer)
+
+    with ThreadPoolExecutor(max_workers=os.cpu_count(), thread_name_prefix="mario-explore") as pool:
+        running = [pool.submit(explore, task) for task in tasks]
+        try:
+            for number, done in enumerate(as_completed(running), start=1):
+                seconds = (time.monotonic() - started) / number * (len(tasks) - number)
+                yield done.result(), f"{number} of {len(tasks)} stages, about {seconds:.0f} s left"
+        except BaseException:
+            is_left.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise

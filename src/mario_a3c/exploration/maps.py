@@ -1,12 +1,7 @@
 """The map of remaining time, made from what a search has seen; environments take it as their measure of progress."""
 
-import io
 import logging
-import os
-import threading
-import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mario_a3c.cache_dir import CacheDir
-from mario_a3c.durable_file import write_durably
 from mario_a3c.envs.progress_map import CELL_DTYPE, NUM_ROWS, ProgressMap, cell_keys, join_maps
 from mario_a3c.errors import ConfigError, StorageError
 from mario_a3c.exploration.config import SearchConfig, StartConfig
-from mario_a3c.exploration.explorer import StageExplorer
+from mario_a3c.exploration.explorer import StageExplorer, explore_stages
+from mario_a3c.exploration.path_file import load_path, save_path
 from mario_a3c.exploration.task import StageTask
 from mario_a3c.native.stage_search import NEVER, ActionPath, StageSearch
 from mario_a3c.native.start_states import STAGES_PER_WORLD, Stage
@@ -79,41 +74,22 @@ def _find_all(
     engine_path: Path | None,
     should_stop: Callable[[], bool],
 ) -> dict[Stage, StageWay]:
-    """Several stages at once, one on each core."""
     LOG.info("looking for a way through %d stages, a few seconds each, once", len(tasks))
-    started, found, is_left = time.monotonic(), {}, threading.Event()
 
-    def find(task: StageTask) -> StageWay:
-        return _find(task, cache, config, engine_path, lambda: is_left.is_set() or should_stop())
+    def finish(explorer: StageExplorer) -> StageWay:
+        return _keep_way(explorer, cache, config)
 
-    with ThreadPoolExecutor(max_workers=os.cpu_count(), thread_name_prefix="mario-explore") as pool:
-        running = [pool.submit(find, task) for task in tasks]
-        try:
-            for number, done in enumerate(as_completed(running), start=1):
-                way = done.result()
-                found[way.task.stage] = way
-                left = (time.monotonic() - started) / number * (len(tasks) - number)
-                LOG.info(
-                    "%s: a way of %d steps, %d places; %d of %d stages, about %.0f s left",
-                    way.task.stage, len(way.path), len(way.progress_map.cells), number, len(tasks), left,
-                )  # fmt: skip
-        except BaseException:
-            is_left.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    return found
+    ways = {}
+    for way, left in explore_stages(tasks, config, finish, engine_path=engine_path, should_stop=should_stop):
+        LOG.info(
+            "%s: a way of %d steps, %d places; %s", way.task.stage, len(way.path), len(way.progress_map.cells), left
+        )
+        ways[way.task.stage] = way
+    return ways
 
 
-def _find(
-    task: StageTask, cache: CacheDir, config: SearchConfig, engine_path: Path | None, should_stop: Callable[[], bool]
-) -> StageWay:
-    def stop_if_asked(_: object) -> None:
-        if should_stop():
-            raise KeyboardInterrupt
-
-    # Without the cache: what it holds may come from another search, and this one is to be the same everywhere.
-    explorer = StageExplorer(task, config, None, engine_path=engine_path)
-    explorer.run(stop_if_asked)
+def _keep_way(explorer: StageExplorer, cache: CacheDir, config: SearchConfig) -> StageWay:
+    task = explorer.task
     if explorer.path is None:
         raise ConfigError(
             f"no way through {task.stage} was found in {explorer.progress().num_frames:,} frames with the actions "
@@ -123,7 +99,7 @@ def _find(
     map_file, path_file = _files(task, cache, config)
     try:
         way.progress_map.save(map_file)
-        _save_path(way.path, path_file)
+        save_path(way.path, path_file)
     except StorageError as error:
         LOG.warning("the way will be looked for again next time: %s", error)
     return way
@@ -134,7 +110,7 @@ def _load(task: StageTask, cache: CacheDir, config: SearchConfig) -> StageWay | 
     if not (map_file.exists() and path_file.exists()):
         return None
     try:
-        return StageWay(task, _load_path(path_file, len(task.actions)), ProgressMap.load(map_file))
+        return StageWay(task, load_path(path_file, len(task.actions)), ProgressMap.load(map_file))
     except StorageError as error:
         LOG.warning("%s", error)
         return None
@@ -144,22 +120,6 @@ def _files(task: StageTask, cache: CacheDir, config: SearchConfig) -> tuple[Path
     stem = f"{task.key}-{config.seed}-{config.polish_frames}-v{_VERSION}"
     folder = cache.folder("exploration")
     return folder / f"{stem}.map.npz", folder / f"{stem}.path.npy"
-
-
-def _save_path(path: ActionPath, file: Path) -> None:
-    buffer = io.BytesIO()
-    np.save(buffer, path, allow_pickle=False)
-    write_durably(file, buffer.getvalue())
-
-
-def _load_path(file: Path, num_actions: int) -> ActionPath:
-    try:
-        path: npt.NDArray[np.uint8] = np.load(io.BytesIO(file.read_bytes()), allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise StorageError(f"{file} holds no path ({error}); the stage is explored again") from error
-    if path.dtype != np.uint8 or path.ndim != 1 or not len(path) or int(path.max()) >= num_actions:
-        raise StorageError(f"{file} holds no path of {num_actions} actions; the stage is explored again")
-    return path
 
 
 def make_map(task: StageTask, search: StageSearch) -> ProgressMap:

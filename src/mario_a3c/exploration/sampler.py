@@ -11,6 +11,7 @@ from mario_a3c.errors import CheckpointError
 from mario_a3c.exploration.config import CurriculumConfig, StartConfig
 from mario_a3c.exploration.curriculum import BackwardStarts, ClearRate, Counts, LearnableStages, Outcomes, SpreadStarts
 from mario_a3c.exploration.deaths import RecentDeaths
+from mario_a3c.exploration.power_ups import PowerStarts
 from mario_a3c.exploration.starts import StartTable
 from mario_a3c.stateful import State
 
@@ -97,8 +98,11 @@ def _choose_shares(table: StartTable, starts: StartConfig, curriculum: Curriculu
 class StartSampler:
     """Draws are the environments' own; this says how often each start is drawn, from one rollout to the next."""
 
-    def __init__(self, table: StartTable, starts: StartConfig, curriculum: CurriculumConfig) -> None:
+    def __init__(
+        self, table: StartTable, starts: StartConfig, curriculum: CurriculumConfig, power: PowerStarts | None = None
+    ) -> None:
         self.table = table
+        self._power = power if power is not None else PowerStarts(0.0, table.stages, {})
         num_stages = len(table.stages)
         self._starts = _choose_shares(table, starts, curriculum)
         self._stages: StageWeights = (
@@ -108,20 +112,27 @@ class StartSampler:
         self.deaths = RecentDeaths(curriculum.death_starts, table.stages) if curriculum.death_starts else None
 
     def starts(self) -> list[StartState]:
-        """For `MarioBatch.set_starts`: those of the table, then the slots of recent deaths."""
+        """For `MarioBatch.set_starts`: those of the table, those before mushrooms, then the slots of recent deaths."""
+        starts = [*self.table.starts, *self._power.starts]
         if self.deaths is None:
-            return list(self.table.starts)
+            return starts
         of_stages = {start.stage: start.state for start in (self.table.starts[first] for first in self.table.first)}
-        return [*self.table.starts, *self.deaths.placeholders(of_stages)]
+        return [*starts, *self.deaths.placeholders(of_stages)]
+
+    @property
+    def first_slot(self) -> int:
+        """The number of the first slot of recent deaths."""
+        return len(self.table.starts) + len(self._power.starts)
 
     def weights(self) -> Counts:
         """For `MarioBatch.set_weights`: they sum to 1. One for each of `starts`."""
         of_stage, shares = self._stages.weights(), self._starts.shares()
-        if self.deaths is None:
-            return of_stage[self.table.stage] * shares
-        before_deaths = self.deaths.shares()
-        left = of_stage * (1.0 - before_deaths.sum(1))
-        return np.concatenate([left[self.table.stage] * shares, (of_stage[:, None] * before_deaths).ravel()])
+        power, power_stage = self._power.shares(), self._power.stage
+        deaths = np.zeros((len(of_stage), 0)) if self.deaths is None else self.deaths.shares()
+        left = of_stage * (1.0 - np.bincount(power_stage, power, len(of_stage)) - deaths.sum(1))
+        return np.concatenate(
+            [left[self.table.stage] * shares, of_stage[power_stage] * power, (of_stage[:, None] * deaths).ravel()]
+        )
 
     def observe(self, episodes: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Looks at episodes that have ended; returns those of whole stages, which alone say what the agent can."""
@@ -137,8 +148,8 @@ class StartSampler:
         self._starts.observe(outcomes)
         self._stages.observe(outcomes)
         if self.deaths is not None:
-            excerpts = episodes[episodes["start"] >= len(self.table.starts)]
-            self.deaths.observe(excerpts["start"].astype(np.int64) - len(self.table.starts), excerpts["end_reason"])
+            excerpts = episodes[episodes["start"] >= self.first_slot]
+            self.deaths.observe(excerpts["start"].astype(np.int64) - self.first_slot, excerpts["end_reason"])
         is_real = outcomes.position == 0
         self._real_rate.count(outcomes.stage[is_real], outcomes.is_clear[is_real])
         return episodes[self.is_whole(episodes)]

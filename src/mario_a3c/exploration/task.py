@@ -9,7 +9,7 @@ from mario_a3c.cache_dir import CacheDir
 from mario_a3c.envs.actions import action_names, parse_action
 from mario_a3c.envs.config import MarioEnvConfig
 from mario_a3c.envs.recording import Recording, StepChoices, runs_of
-from mario_a3c.native.bindings import GameRecord
+from mario_a3c.native.bindings import GameRecord, Goal
 from mario_a3c.native.console import Console
 from mario_a3c.native.rom import Rom
 from mario_a3c.native.stage_search import ActionPath
@@ -20,7 +20,7 @@ _MAX_IDLE_FRAMES = 2000  # as in the search
 
 @dataclass(frozen=True, slots=True)
 class StageTask:
-    """A stage from its start, with an action set and the length of a step."""
+    """A stage from its start, with an action set, the length of a step, and what is to be reached."""
 
     rom: Rom = field(repr=False)
     stage: Stage
@@ -28,6 +28,7 @@ class StageTask:
     actions: tuple[str, ...]
     frame_skip: int
     skip_idle: bool
+    goal: Goal = Goal.CLEAR
 
     @property
     def buttons(self) -> list[int]:
@@ -38,7 +39,8 @@ class StageTask:
         """Names everything a result depends on, for files."""
         choices = json.dumps([self.buttons, self.frame_skip, self.skip_idle])
         digest = hashlib.sha256(choices.encode()).hexdigest()[:12]
-        return f"{self.rom.cartridge.sha1[:16]}-{self.stage}-{digest}"
+        goal = "" if self.goal is Goal.CLEAR else f"-{self.goal.name.lower()}"
+        return f"{self.rom.cartridge.sha1[:16]}-{self.stage}-{digest}{goal}"
 
 
 def stage_tasks(rom: Rom, cache: CacheDir, stages: Iterable[Stage], env: MarioEnvConfig) -> list[StageTask]:

@@ -89,6 +89,7 @@ METRICS = (
     Field("episode_length_mean", "number", "steps", "mean length of the same", "episodes", _EPISODE),
     Field("episode_length_p90", "number", "steps", "90th percentile of the same", "episodes", _EPISODE),
     Field("progress_mean", "number", _PROGRESS, "mean progress of the same", "episodes", _EPISODE),
+    Field("power_ups_mean", "number", "", "mushrooms and flowers that each of the same took", "episodes", _EPISODE),
     Field(
         "end_shares",
         "numbers by name",
@@ -192,6 +193,7 @@ EPISODES = (
     Field("frames", "integer", "frames", "its NES frames"),
     Field("progress", "number", _PROGRESS, "how far it came"),
     Field("end_reason", "text", "", "flag, death, game_over, warp, time_limit, stall or jammed"),
+    Field("power_ups", "integer", "", "mushrooms and flowers that were taken"),
     Field("number", "integer", "", "which episode of its environment this was"),
     Field("start", "integer", "", "which start state it began from"),
     Field("is_whole", "switch", "", "whether that is its stage's own start: clear rates are of those alone"),

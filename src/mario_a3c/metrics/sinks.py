@@ -48,7 +48,17 @@ class EpisodeLines:
         self.file.close()
 
 
-_COLUMNS = ("level", "total_reward", "num_steps", "num_frames", "progress", "end_reason", "number", "start")
+_COLUMNS = (
+    "level",
+    "total_reward",
+    "num_steps",
+    "num_frames",
+    "progress",
+    "end_reason",
+    "num_power_ups",
+    "number",
+    "start",
+)
 
 
 def episode_lines(ended: EndedEpisodes) -> bytes:
@@ -61,9 +71,9 @@ def episode_lines(ended: EndedEpisodes) -> bytes:
     columns = (*(episodes[name].tolist() for name in _COLUMNS), ended.is_whole.tolist())
     return "".join(
         f'{begin},"stage":"{ended.stages[level]}","return":{total_reward!r},"length":{num_steps},"frames":{num_frames},'
-        f'"progress":{progress!r},"end_reason":"{ended.reasons[end_reason]}","number":{number},"start":{start},'
-        f'"is_whole":{"true" if is_whole else "false"}}}\n'
-        for level, total_reward, num_steps, num_frames, progress, end_reason, number, start, is_whole in zip(
+        f'"progress":{progress!r},"end_reason":"{ended.reasons[end_reason]}","power_ups":{power_ups},"number":{number},'
+        f'"start":{start},"is_whole":{"true" if is_whole else "false"}}}\n'
+        for level, total_reward, num_steps, num_frames, progress, end_reason, power_ups, number, start, is_whole in zip(
             *columns, strict=True
         )
     ).encode()
@@ -82,12 +92,13 @@ def episode_records(ended: EndedEpisodes) -> list[Record]:
                 "frames": num_frames,
                 "progress": progress,
                 "end_reason": ended.reasons[end_reason],
+                "power_ups": power_ups,
                 "number": number,
                 "start": start,
                 "is_whole": is_whole,
             },
         )
-        for level, total_reward, num_steps, num_frames, progress, end_reason, number, start, is_whole in zip(
+        for level, total_reward, num_steps, num_frames, progress, end_reason, power_ups, number, start, is_whole in zip(
             *columns, strict=True
         )
     ]

@@ -50,6 +50,13 @@ class EndReason(IntEnum):
         return "" if self is EndReason.NONE else self.name.lower()
 
 
+class Goal(IntEnum):
+    """`mario_goal`: what a search is for."""
+
+    CLEAR = 0
+    POWER_UP = 1
+
+
 class CartridgeInfo(ctypes.Structure):
     """`mario_cartridge_info`."""
 
@@ -174,6 +181,7 @@ class EnvRules(ctypes.Structure):
         ("flag_bonus", c_float),
         ("failure_penalty", c_float),
         ("score_reward", c_float),
+        ("power_reward", c_float),
         ("is_classic", c_uint32),
         ("num_actions", c_uint32),
         ("frame_stack", c_uint32),
@@ -206,6 +214,7 @@ class EpisodeRecord(ctypes.Structure):
         ("start", c_int32),
         ("level", c_int32),
         ("end_reason", c_int32),
+        ("num_power_ups", c_uint32),
     )
 
 
@@ -236,6 +245,7 @@ class ExplorationRecord(ctypes.Structure):
         ("skips_idle", c_uint32),
         ("max_cells", c_uint32),
         ("num_actions", c_uint32),
+        ("goal", c_uint32),
     )
 
 

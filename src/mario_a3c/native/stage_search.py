@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mario_a3c.native.bindings import CellRecord, ExplorationRecord, ExplorationStatus
+from mario_a3c.native.bindings import CellRecord, ExplorationRecord, ExplorationStatus, Goal
 from mario_a3c.native.console import Handle, in_range
 from mario_a3c.native.library import check, load_library
 from mario_a3c.native.rom import Rom
@@ -39,6 +39,7 @@ class StageSearch:
         seed: int = 0,
         num_threads: int = 0,
         max_cells: int = 1 << 16,
+        goal: Goal = Goal.CLEAR,
         engine_path: Path | None = None,
     ) -> None:
         """`buttons` is what each action presses; a path is a sequence of indices into it."""
@@ -51,6 +52,7 @@ class StageSearch:
             skips_idle,
             in_range("max_cells", max_cells, 1, 1 << 22),
             len(actions),
+            goal,
         )
         file = rom.cartridge.file
         self._handle = Handle(

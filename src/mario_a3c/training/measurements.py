@@ -126,6 +126,7 @@ def _of_window(window: EpisodeWindow) -> Record:
         "episode_length_mean": float(episodes["num_steps"].mean(dtype=np.float64)),
         "episode_length_p90": float(np.percentile(episodes["num_steps"], 90)),
         "progress_mean": float(episodes["progress"].mean(dtype=np.float64)),
+        "power_ups_mean": float(episodes["num_power_ups"].mean()),
         "end_shares": {
             END_REASONS[reason]: count / len(episodes)
             for reason, count in zip(reasons.tolist(), counts.tolist(), strict=True)

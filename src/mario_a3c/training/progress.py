@@ -46,9 +46,12 @@ class EpisodeWindow:
         return {"ring": self._ring.copy(), "num_pushed": self._num_pushed}
 
     def restore(self, state: State) -> None:
-        ring, num_pushed = state["ring"], state["num_pushed"]
+        saved, num_pushed = state["ring"], state["num_pushed"]
+        ring: Episodes = np.zeros(len(saved), EPISODE_DTYPE)
+        for name in saved.dtype.names:  # an older run has fewer
+            ring[name] = saved[name]
         if len(ring) == len(self._ring):
-            self._ring, self._num_pushed = ring.copy(), num_pushed
+            self._ring, self._num_pushed = ring, num_pushed
             return
         order = np.arange(max(0, num_pushed - len(ring)), num_pushed) % len(ring)
         self._num_pushed = 0  # of another size: the same episodes, the oldest first

@@ -5,17 +5,19 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.config import TrainingConfig
 from mario_a3c.envs.env_batch import EnvBatch
-from mario_a3c.envs.mario_batch import MarioBatch
+from mario_a3c.envs.mario_batch import MarioBatch, StartState
 from mario_a3c.envs.stages import stages_to_play
 from mario_a3c.exploration.deaths import SLOTS, DeathWatch
 from mario_a3c.exploration.maps import MAP_SEARCH, StageWay, obtain_ways
+from mario_a3c.exploration.power_ups import PowerStarts, obtain_power_ups, starts_before
 from mario_a3c.exploration.sampler import StartSampler
 from mario_a3c.exploration.starts import StartTable, path_starts
-from mario_a3c.exploration.task import stage_tasks
+from mario_a3c.exploration.task import StageTask, stage_tasks
 from mario_a3c.native.console import Console
 from mario_a3c.native.engine import find_engine_for
 from mario_a3c.native.rom import locate_rom
@@ -37,24 +39,50 @@ class Ways:
 
     @cached_property
     def by_stage(self) -> dict[Stage, StageWay]:
+        tasks, engine_path = self._to_search
+        polish = self._config.starts.way_frames
+        search = replace(MAP_SEARCH, max_frames=MAP_SEARCH.max_frames + polish, polish_frames=polish)
+        return obtain_ways(
+            tasks, self._cache, config=search, engine_path=engine_path, should_stop=lambda: self._stop.is_set
+        )
+
+    @cached_property
+    def before_power_ups(self) -> dict[Stage, list[StartState]]:
+        """Starts shortly before the first mushroom of each stage that has one; none where none are wanted."""
+        if not self._config.curriculum.power_starts:
+            return {}
+        tasks, engine_path = self._to_search
+        paths = obtain_power_ups(tasks, self._cache, engine_path=engine_path, should_stop=lambda: self._stop.is_set)
+        of_stage = {task.stage: task for task in tasks}
+        return {
+            stage: starts_before(of_stage[stage], path, _console_of(of_stage[stage])) for stage, path in paths.items()
+        }
+
+    @cached_property
+    def _to_search(self) -> tuple[list[StageTask], Path | None]:
+        """What the agent faces in its stages, and the engine to search them with."""
         env, cache = self._config.vector_env.env, self._cache
         rom = locate_rom(self._config.rom, cache, game=env.game, graphics=env.graphics)
         tasks = stage_tasks(rom, cache, stages_to_play(env, rom), env)
-        engine_path = find_engine_for(self._config.engine.engine, rom.cartridge, cache)
-        polish = self._config.starts.way_frames
-        search = replace(MAP_SEARCH, max_frames=MAP_SEARCH.max_frames + polish, polish_frames=polish)
-        return obtain_ways(tasks, cache, config=search, engine_path=engine_path, should_stop=lambda: self._stop.is_set)
+        return tasks, find_engine_for(self._config.engine.engine, rom.cartridge, cache)
+
+
+def _console_of(task: StageTask) -> Console:
+    return Console(task.rom.path, allow_unknown_rom=True)  # it was looked at when it was located
 
 
 def begins_along_ways(config: TrainingConfig) -> bool:
     """Whether episodes begin elsewhere than at the start of a stage."""
-    return config.curriculum.moves_starts or any(config.starts.thirds)
+    return config.curriculum.moves_starts or config.curriculum.power_starts > 0 or any(config.starts.thirds)
 
 
 def num_starts(config: TrainingConfig, ways: Ways) -> int:
     """How many starts along ways the environments must have room for, and those of their stages."""
+    if not begins_along_ways(config):
+        return 0
     slots = SLOTS if config.curriculum.death_starts else 0
-    return len(ways.by_stage) * (1 + config.starts.start_states + slots) if begins_along_ways(config) else 0
+    before_power_ups = sum(map(len, ways.before_power_ups.values()))
+    return len(ways.by_stage) * (1 + config.starts.start_states + slots) + before_power_ups
 
 
 def make_starts(config: TrainingConfig, ways: Ways, envs: Sequence[EnvBatch]) -> StartSampler | None:
@@ -64,10 +92,10 @@ def make_starts(config: TrainingConfig, ways: Ways, envs: Sequence[EnvBatch]) ->
         return None
     along = {}
     for stage, way in ways.by_stage.items() if begins_along_ways(config) else ():
-        console = Console(way.task.rom.path, allow_unknown_rom=True)  # it was looked at when it was located
-        along[stage] = path_starts(way.task, way.path, config.starts.start_states, console)
+        along[stage] = path_starts(way.task, way.path, config.starts.start_states, _console_of(way.task))
     table = StartTable.of([batches[0].stage_start(stage) for stage in batches[0].stages], along)
-    starts = StartSampler(table, config.starts, config.curriculum)
+    power = PowerStarts(config.curriculum.power_starts, table.stages, ways.before_power_ups)
+    starts = StartSampler(table, config.starts, config.curriculum, power)
     for batch in batches:
         batch.set_starts(starts.starts(), starts.weights().tolist())
         batch.begin_run()
@@ -82,7 +110,6 @@ def weigh_starts(starts: StartSampler | None, envs: Sequence[EnvBatch]) -> Calla
     batches = [batch for batch in envs if isinstance(batch, MarioBatch)]
     deaths = starts.deaths
     watches = [] if deaths is None else [DeathWatch(batch, deaths) for batch in batches]
-    first_slot = len(starts.table.starts)
 
     def weigh() -> None:
         for watch in watches:
@@ -91,7 +118,7 @@ def weigh_starts(starts: StartSampler | None, envs: Sequence[EnvBatch]) -> Calla
         weights = starts.weights()
         for batch in batches:
             for slot, state in changed.items():
-                batch.replace_start(first_slot + slot, state)
+                batch.replace_start(starts.first_slot + slot, state)
             batch.set_weights(weights)
 
     return weigh

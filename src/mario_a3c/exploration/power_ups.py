@@ -1,0 +1,107 @@
+"""Where a stage has its first mushroom, and starts shortly before it.
+
+An agent that has only ever been small does not stop for one: the way there is a detour, and the first times that it is
+tall it plays badly. So it dies of its first mistake for ever. Whoever begins a few steps before a mushroom takes it by
+chance, learns to play tall, and then what it is worth.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from mario_a3c.cache_dir import CacheDir
+from mario_a3c.envs.mario_batch import StartState
+from mario_a3c.errors import StorageError
+from mario_a3c.exploration.config import SearchConfig
+from mario_a3c.exploration.curriculum import Counts
+from mario_a3c.exploration.explorer import StageExplorer, explore_stages
+from mario_a3c.exploration.path_file import load_path, save_path
+from mario_a3c.exploration.task import StageTask, play_path
+from mario_a3c.native.bindings import Goal
+from mario_a3c.native.console import Console
+from mario_a3c.native.stage_search import ActionPath
+from mario_a3c.native.start_states import Stage
+
+LOG = logging.getLogger("mario.explore")
+
+# Five seconds of a core for most stages. Without a mushroom in so many frames there is none, or none for an agent: 5-4
+# needs 12 million, three of the stages have none.
+POWER_SEARCH = SearchConfig(threads=1, max_frames=16_000_000, polish_frames=2_000_000)
+MAX_STARTS = 32  # of each stage
+_STEPS_BEFORE = 64
+
+
+def obtain_power_ups(
+    tasks: Iterable[StageTask],
+    cache: CacheDir,
+    *,
+    config: SearchConfig = POWER_SEARCH,
+    engine_path: Path | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> dict[Stage, ActionPath]:
+    """The way to the nearest mushroom, for those of these stages that have one: from the cache, or found now."""
+    tasks = [replace(task, goal=Goal.POWER_UP) for task in tasks]
+    paths = {task.stage: path for task in tasks if (path := _load(task, cache, config)) is not None}
+    missing = [task for task in tasks if task.stage not in paths]
+    if missing:
+        LOG.info("looking for a mushroom in %d stages, some seconds each, once", len(missing))
+
+    def finish(explorer: StageExplorer) -> tuple[Stage, ActionPath]:
+        path = explorer.path if explorer.path is not None else np.zeros(0, np.uint8)
+        try:
+            save_path(path, _file(explorer.task, cache, config))
+        except StorageError as error:
+            LOG.warning("the mushroom will be looked for again next time: %s", error)
+        return explorer.task.stage, path
+
+    for (stage, path), left in explore_stages(
+        missing, config, finish, engine_path=engine_path, should_stop=should_stop
+    ):
+        LOG.info("%s: %s; %s", stage, f"a mushroom after {len(path)} steps" if len(path) else "no mushroom", left)
+        paths[stage] = path
+    return {task.stage: paths[task.stage] for task in tasks if len(paths[task.stage])}
+
+
+def starts_before(task: StageTask, path: ActionPath, console: Console) -> list[StartState]:
+    """States of the last steps of the path in which the player has control, at most `MAX_STARTS`."""
+    first = max(1, len(path) - _STEPS_BEFORE)
+    wanted = set(np.linspace(first, len(path) - 1, MAX_STARTS).astype(int).tolist())
+    found = []
+    for number, step in enumerate(play_path(task, path, console), start=1):
+        if number in wanted and step.game.has_control:
+            left = len(path) - number
+            found.append(StartState(task.stage, console.save(), f"{task.stage}, {left} steps before a mushroom"))
+    return found
+
+
+class PowerStarts:
+    """A share of the episodes of every stage that has a mushroom begins shortly before it."""
+
+    def __init__(self, share: float, stages: Sequence[Stage], before: Mapping[Stage, Sequence[StartState]]) -> None:
+        self.starts = [start for stage in stages for start in before.get(stage, ())]
+        self.stage = np.array([stages.index(start.stage) for start in self.starts], np.int64)  # [P] of each start
+        self._share = share
+
+    def shares(self) -> Counts:
+        """How often each is drawn, of the episodes of its stage. [P]"""
+        shares: Counts = self._share / np.bincount(self.stage)[self.stage]
+        return shares
+
+
+def _load(task: StageTask, cache: CacheDir, config: SearchConfig) -> ActionPath | None:
+    """Empty where none was found."""
+    file = _file(task, cache, config)
+    if not file.exists():
+        return None
+    try:
+        return load_path(file, len(task.actions), fewest_steps=0)
+    except StorageError as error:
+        LOG.warning("%s", error)
+        return None
+
+
+def _file(task: StageTask, cache: CacheDir, config: SearchConfig) -> Path:
+    return cache.folder("exploration") / f"{task.key}-{config.seed}-{config.max_frames}-{config.polish_frames}.path.npy"
