@@ -17,9 +17,11 @@ using mario::nes::Console;
 
 namespace {
 
-constexpr std::uint8_t right = mario::nes::button_right, left = mario::nes::button_left, down = mario::nes::button_down;
+constexpr std::uint8_t right = mario::nes::button_right, left = mario::nes::button_left, down = mario::nes::button_down,
+                       up = mario::nes::button_up;
 
-/// Memory as the game has it, in a corridor of three screens: right and left walk 4 pixels a frame, down dies, the end is the axe.
+/// Memory as the game has it, in a corridor of three screens: right and left walk 4 pixels a frame, down dies, up makes tall on the
+/// second screen, the end is the axe.
 Board corridor() {
     return Maker()
         .code(reset_at, {0x78, 0xD8, 0xA2, 0xFF, 0x9A,                                // SEI CLD LDX #FF TXS
@@ -35,6 +37,8 @@ Board corridor() {
                        0xA5, 0x11, 0x29, 0x02, 0xF0, 0x0D, 0xA5, 0x86, 0x38, 0xE9, 0x04, 0x85, 0x86,  // left: x -= 4
                        0xA5, 0x6D, 0xE9, 0x00, 0x85, 0x6D,
                        0xA5, 0x11, 0x29, 0x04, 0xF0, 0x04, 0xA9, 0x0B, 0x85, 0x0E,                // down: dies
+                       0xA5, 0x11, 0x29, 0x08, 0xF0, 0x0B,                                        // up:
+                       0xA5, 0x6D, 0xC9, 0x01, 0xD0, 0x05, 0xA9, 0x01, 0x8D, 0x56, 0x07,          // on the second screen: tall
                        0xA5, 0x6D, 0xC9, 0x03, 0xD0, 0x05, 0xA9, 0x02, 0x8D, 0x70, 0x07, 0x40})   // the axe
         .board();
 }
@@ -97,6 +101,28 @@ TEST(a_search_finds_the_shortest_way_and_stops_when_it_is_told) {
         CHECK(status.num_frames >= status.first_goal_frames + 50'000 && status.num_frames < status.first_goal_frames + 80'000);
         CHECK(status.furthest_x >= 750 && status.furthest_x < 768);
     }
+}
+
+TEST(a_search_for_a_power_up_ends_where_one_was_taken) {
+    const Board board = corridor();
+    ExplorerConfig config = config_for(1);
+    config.actions = {0, right, left, down, up};
+    config.goal = MARIO_GOAL_POWER_UP;
+    Explorer explorer(board, config, at_start(board));
+    explorer.run(forever, 50'000);
+    // The second screen begins 192 pixels on, at 16 a step; the axe is no goal.
+    Actions shortest(12, 1);
+    shortest.push_back(4);
+    CHECK(explorer.best_path() == shortest);
+    CHECK(explorer.status().num_deaths > 0);
+
+    config.actions = {0, right, left, down};
+    Explorer without(board, config, at_start(board));
+    without.run(100'000, forever);
+    CHECK(without.best_path().empty() && without.status().furthest_x > 700);
+
+    config.goal = static_cast<mario_goal>(2);
+    CHECK_THROWS(Explorer(board, config, at_start(board)));
 }
 
 TEST(equal_seeds_give_equal_searches_on_one_thread_however_they_are_divided) {

@@ -1,4 +1,5 @@
-"""A game of our own with the game's memory: a corridor. Right and left walk, down dies, the axe ends it."""
+"""A game of our own with the game's memory: a corridor. Right and left walk, down dies, up makes tall on the second
+screen, the axe ends it."""
 
 from pathlib import Path
 
@@ -21,6 +22,7 @@ _INTERRUPT = bytes.fromhex(
     "A5 11 29 01 F0 0D A5 86 18 69 04 85 86 A5 6D 69 00 85 6D"  # right: 4 pixels
     "A5 11 29 02 F0 0D A5 86 38 E9 04 85 86 A5 6D E9 00 85 6D"  # left: 4 pixels
     "A5 11 29 04 F0 04 A9 0B 85 0E"  # down: dies
+    "A5 11 29 08 F0 0B A5 6D C9 01 D0 05 A9 01 8D 56 07"  # up: tall, on the second screen
     "A5 6D C9 03 D0 05 A9 02 8D 70 07 40"  # the axe
 )
 _INTERRUPT_AT = 0x100

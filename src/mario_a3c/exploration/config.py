@@ -87,7 +87,8 @@ class CurriculumConfig:
     )
     power_starts: float = option(
         0.0,
-        "share of the episodes that begin up to 64 steps before the first mushroom of their stage, if it has one",
+        "share of the episodes that begin shortly before the first mushroom of their stage, and end soon after it; the "
+        "fewer, the more of them take it",
     )
     stage_floor: float = option(0.3, "every stage is played at least so often, of an even share")
 

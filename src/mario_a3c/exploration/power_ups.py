@@ -2,7 +2,7 @@
 
 An agent that has only ever been small does not stop for one: the way there is a detour, and the first times that it is
 tall it plays badly. So it dies of its first mistake for ever. Whoever begins a few steps before a mushroom takes it by
-chance, learns to play tall, and then what it is worth.
+chance; then from further away, and in the end from the start of the stage.
 """
 
 import logging
@@ -11,12 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from mario_a3c.cache_dir import CacheDir
 from mario_a3c.envs.mario_batch import StartState
 from mario_a3c.errors import StorageError
 from mario_a3c.exploration.config import SearchConfig
-from mario_a3c.exploration.curriculum import Counts
+from mario_a3c.exploration.curriculum import ClearRate, Counts
 from mario_a3c.exploration.explorer import StageExplorer, explore_stages
 from mario_a3c.exploration.path_file import load_path, save_path
 from mario_a3c.exploration.task import StageTask, play_path
@@ -24,6 +25,7 @@ from mario_a3c.native.bindings import Goal
 from mario_a3c.native.console import Console
 from mario_a3c.native.stage_search import ActionPath
 from mario_a3c.native.start_states import Stage
+from mario_a3c.stateful import State
 
 LOG = logging.getLogger("mario.explore")
 
@@ -32,6 +34,9 @@ LOG = logging.getLogger("mario.explore")
 POWER_SEARCH = SearchConfig(threads=1, max_frames=16_000_000, polish_frames=2_000_000)
 MAX_STARTS = 32  # of each stage
 _STEPS_BEFORE = 64
+_STEPS_MORE = 24  # than the way to it takes: then an excerpt is over
+_NEAR = 2  # starts on each side: from one to the next the mushroom may come out of reach
+_START_EPISODES = 20  # over which it is measured how often the mushroom is taken
 
 
 def obtain_power_ups(
@@ -66,29 +71,65 @@ def obtain_power_ups(
 
 
 def starts_before(task: StageTask, path: ActionPath, console: Console) -> list[StartState]:
-    """States of the last steps of the path in which the player has control, at most `MAX_STARTS`."""
+    """States of the last steps of the path in which the player has control, at most `MAX_STARTS`; for excerpts that end
+    soon after the mushroom, so that many are played."""
     first = max(1, len(path) - _STEPS_BEFORE)
     wanted = set(np.linspace(first, len(path) - 1, MAX_STARTS).astype(int).tolist())
     found = []
     for number, step in enumerate(play_path(task, path, console), start=1):
         if number in wanted and step.game.has_control:
             left = len(path) - number
-            found.append(StartState(task.stage, console.save(), f"{task.stage}, {left} steps before a mushroom"))
+            name = f"{task.stage}, {left} steps before a mushroom"
+            found.append(StartState(task.stage, console.save(), name, excerpt_steps=left + _STEPS_MORE))
     return found
 
 
 class PowerStarts:
-    """A share of the episodes of every stage that has a mushroom begins shortly before it."""
+    """How often episodes begin shortly before a mushroom: more where it is taken sometimes, neither always nor never,
+    so from ever further away; and fewer, the more of them take it."""
 
     def __init__(self, share: float, stages: Sequence[Stage], before: Mapping[Stage, Sequence[StartState]]) -> None:
+        """`share` is that of the episodes of a stage which begin there at first."""
         self.starts = [start for stage in stages for start in before.get(stage, ())]
         self.stage = np.array([stages.index(start.stage) for start in self.starts], np.int64)  # [P] of each start
+        self._num_of_stage = np.bincount(self.stage)[self.stage]  # [P] starts of the same stage
         self._share = share
+        self._rate = ClearRate(len(self.starts), _START_EPISODES)
+
+    def observe(self, start: npt.NDArray[np.int64], has_taken: npt.NDArray[np.bool_]) -> None:
+        """Excerpts that have ended, by the number of their start here. [E] each"""
+        self._rate.count(start, has_taken)
 
     def shares(self) -> Counts:
         """How often each is drawn, of the episodes of its stage. [P]"""
-        shares: Counts = self._share / np.bincount(self.stage)[self.stage]
+        # Episodes that are still missing count as failures: a first lucky one moves little.
+        missed = self._mean_of_stage(1.0 - self._rate.clears / self._rate.num_episodes)
+        wanted = self._at_the_edge()
+        shares: Counts = self._share * missed * wanted / (self._mean_of_stage(wanted) * self._num_of_stage)
         return shares
+
+    def _at_the_edge(self) -> Counts:
+        """Large where starts nearby are between always and never; small, not 0, elsewhere. [P]"""
+        rate = (self._rate.clears + 1.0) / (self._rate.tries + 2.0)
+        near = np.arange(-_NEAR, _NEAR + 1) + np.arange(len(rate))[:, None]
+        is_near = (near >= 0) & (near < len(rate))
+        near = np.where(is_near, near, 0)
+        is_near &= self.stage[near] == self.stage[:, None]
+        smooth = (rate[near] * is_near).sum(1) / is_near.sum(1)
+        edge: Counts = (smooth * (1.0 - smooth)) ** 2
+        return edge
+
+    def _mean_of_stage(self, numbers: Counts) -> Counts:
+        """[P] -> [P]"""
+        mean: Counts = np.bincount(self.stage, numbers)[self.stage] / self._num_of_stage
+        return mean
+
+    def state(self) -> State:
+        return self._rate.state()
+
+    def restore(self, state: State) -> None:
+        if len(state["tries"]) == len(self.starts):  # with other starts: nothing is known yet
+            self._rate.restore(state)
 
 
 def _load(task: StageTask, cache: CacheDir, config: SearchConfig) -> ActionPath | None:

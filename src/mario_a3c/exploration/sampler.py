@@ -147,6 +147,12 @@ class StartSampler:
         )
         self._starts.observe(outcomes)
         self._stages.observe(outcomes)
+        before_power_ups = episodes[
+            (episodes["start"] >= len(self.table.starts)) & (episodes["start"] < self.first_slot)
+        ]
+        self._power.observe(
+            before_power_ups["start"].astype(np.int64) - len(self.table.starts), before_power_ups["num_power_ups"] > 0
+        )
         if self.deaths is not None:
             excerpts = episodes[episodes["start"] >= self.first_slot]
             self.deaths.observe(excerpts["start"].astype(np.int64) - self.first_slot, excerpts["end_reason"])
@@ -165,6 +171,7 @@ class StartSampler:
             "starts": self._starts.state(),
             "weights": self._stages.state(),
             "real_rate": self._real_rate.state(),
+            "power": self._power.state(),
             **({} if self.deaths is None else {"deaths": self.deaths.state()}),
         }
 
@@ -175,6 +182,8 @@ class StartSampler:
         self._starts.restore(state["starts"])
         self._stages.restore(state["weights"])
         self._real_rate.restore(state["real_rate"])
+        if "power" in state:  # older runs have none
+            self._power.restore(state["power"])
         if self.deaths is not None and "deaths" in state:  # a run that had none begins to gather them
             self.deaths.restore(state["deaths"])
 

@@ -21,6 +21,7 @@ from mario_a3c.exploration.task import StageTask, stage_tasks
 from mario_a3c.native.console import Console
 from mario_a3c.native.engine import find_engine_for
 from mario_a3c.native.rom import locate_rom
+from mario_a3c.native.stage_search import ActionPath
 from mario_a3c.native.start_states import Stage
 from mario_a3c.training.stopping import StopRequest
 
@@ -51,12 +52,17 @@ class Ways:
         """Starts shortly before the first mushroom of each stage that has one; none where none are wanted."""
         if not self._config.curriculum.power_starts:
             return {}
-        tasks, engine_path = self._to_search
-        paths = obtain_power_ups(tasks, self._cache, engine_path=engine_path, should_stop=lambda: self._stop.is_set)
-        of_stage = {task.stage: task for task in tasks}
+        task_of = {task.stage: task for task in self._to_search[0]}
         return {
-            stage: starts_before(of_stage[stage], path, _console_of(of_stage[stage])) for stage, path in paths.items()
+            stage: starts_before(task_of[stage], path, _console_of(task_of[stage]))
+            for stage, path in self.to_power_ups.items()
         }
+
+    @cached_property
+    def to_power_ups(self) -> dict[Stage, ActionPath]:
+        """The way to the first mushroom of each stage that has one."""
+        tasks, engine_path = self._to_search
+        return obtain_power_ups(tasks, self._cache, engine_path=engine_path, should_stop=lambda: self._stop.is_set)
 
     @cached_property
     def _to_search(self) -> tuple[list[StageTask], Path | None]:

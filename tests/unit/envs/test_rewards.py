@@ -1,11 +1,13 @@
 """What is paid for, with progress by position."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from mario_a3c.envs.config import RewardConfig
 from tests.support import tiny_game
-from tests.support.tiny_batches import DIE, LEFT, NOOP, PIPE, RIGHT, SCORE, THROW, WALK, MakeBatch, play
+from tests.support.tiny_batches import DIE, GROW, LEFT, NOOP, PIPE, RIGHT, SCORE, THROW, WALK, MakeBatch, play
 
 
 def test_walking_pays_new_ground_alone(make_batch: MakeBatch) -> None:
@@ -53,6 +55,34 @@ def test_score_can_be_paid(make_batch: MakeBatch) -> None:
     assert batch.rewards.tolist() == pytest.approx([4.0] * 2)  # ten points a frame
     play(batch, NOOP)
     assert batch.rewards.tolist() == [0.0] * 2
+
+
+def test_a_power_up_is_paid_for_until_it_is_lost(make_batch: MakeBatch) -> None:
+    batch = make_batch(
+        reward=RewardConfig(power_reward=0.5, step_penalty=0.0, progress_reward=0.0, failure_penalty=2.0)
+    )
+    play(batch, GROW)
+    assert batch.rewards.tolist() == [0.5] * 2
+    play(batch, GROW)
+    assert batch.rewards.tolist() == [0.0] * 2, "tall already"
+    play(batch, THROW)
+    assert batch.rewards.tolist() == [-0.5] * 2, "a hit"
+    play(batch, GROW)
+    assert batch.episodes["num_power_ups"].tolist() == [2] * 2
+    play(batch, DIE)
+    assert batch.rewards.tolist() == [-2.0] * 2
+    assert batch.final_episodes["num_power_ups"].tolist() == [2] * 2
+    assert batch.episodes["num_power_ups"].tolist() == [0] * 2
+
+
+def test_whoever_begins_tall_took_nothing(make_batch: MakeBatch) -> None:
+    batch = make_batch(reward=RewardConfig(power_reward=0.5, step_penalty=0.0))
+    play(batch, GROW)
+    batch.set_starts([replace(batch.starts[0], state=batch.console_state(0))])
+    batch.reset()
+    play(batch, NOOP)
+    assert batch.rewards.tolist() == [0.0] * 2
+    assert batch.episodes["num_power_ups"].tolist() == [0] * 2
 
 
 def test_the_classic_reward_is_pixels_ticks_and_deaths(make_batch: MakeBatch) -> None:

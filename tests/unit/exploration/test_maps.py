@@ -13,6 +13,7 @@ from mario_a3c.cache_dir import CacheDir
 from mario_a3c.envs.progress_map import ProgressMap
 from mario_a3c.errors import ConfigError
 from mario_a3c.exploration.config import SearchConfig
+from mario_a3c.exploration.explorer import StageExplorer
 from mario_a3c.exploration.maps import obtain_progress_map, obtain_ways
 from mario_a3c.native.start_states import Stage
 from tests.support.corridor import SHORTEST, corridor_task
@@ -34,7 +35,7 @@ def test_a_map_is_made_once_and_a_damaged_one_again(
     task = corridor_task(tmp_path)
     first = obtain_progress_map([task], cache, config=QUICK)
     (path,) = cache.folder("exploration").glob("*.map.npz")
-    monkeypatch.setattr("mario_a3c.exploration.maps.StageExplorer", None)
+    monkeypatch.setattr(StageExplorer, "run", None)
     again = obtain_progress_map([task], cache, config=QUICK)
     assert (again.cells == first.cells).all()
     monkeypatch.undo()
@@ -80,7 +81,7 @@ def test_ways_are_found_again_in_the_cache_and_a_damaged_one_anew(
     task = corridor_task(tmp_path)
     first = obtain_ways([task], cache, config=QUICK)[task.stage]
     assert len(first.path) == SHORTEST
-    monkeypatch.setattr("mario_a3c.exploration.maps.StageExplorer", None)
+    monkeypatch.setattr(StageExplorer, "run", None)
     np.testing.assert_array_equal(obtain_ways([task], cache, config=QUICK)[task.stage].path, first.path)
     monkeypatch.undo()
     (file,) = cache.folder("exploration").glob("*.path.npy")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mario_a3c.native.bindings import ABI_VERSION, RECORDS, SIGNATURES, EndReason, Status
+from mario_a3c.native.bindings import ABI_VERSION, RECORDS, SIGNATURES, EndReason, Goal, Status
 
 POINTERS = (ctypes.c_void_p, ctypes.c_char_p)
 TYPES = {
@@ -85,4 +85,5 @@ def test_version_and_status_codes_are_the_header_s(header: str) -> None:
     assert re.findall(r"#define MARIO_ABI_VERSION (\d+)", header) == [str(ABI_VERSION)]
     codes = {name: int(value) for name, value in re.findall(r"MARIO_(\w+) = (\d+)", header)}
     ends = {f"END_{reason.name}": reason.value for reason in EndReason}
-    assert codes == {**{status.name: status.value for status in Status}, **ends}
+    goals = {f"GOAL_{goal.name}": goal.value for goal in Goal}
+    assert codes == {**{status.name: status.value for status in Status}, **ends, **goals}
