@@ -168,6 +168,7 @@ typedef struct mario_game {
     bool has_axe;          /* = _is_world_over: touched the axe that ends a world; until the next world begins */
     bool is_world_end;     /* after the axe: meets the princess, or who is there in her place */
     bool is_stage_clear;   /* flagpole, the walk to the castle, or axe; no vine counts */
+    bool is_power_up_out;  /* a mushroom that makes tall, or a flower, has come out of its block, and can be taken [14, 1B, 39] */
 } mario_game;
 
 MARIO_API size_t mario_game_bytes(void); /* sizeof(mario_game) as compiled */
@@ -254,7 +255,7 @@ typedef struct mario_env_rules {
     float flag_bonus;
     float failure_penalty;    /* for a lost life, or a warp */
     float score_reward;       /* per point of the game's score */
-    float power_reward;       /* for a status one higher; taken off again where it is lost without the life */
+    float power_reward;       /* for a status one higher, half of it as soon as one is out; taken off again where it is lost */
     uint32_t is_classic;      /* 1: rewards and ends of gym-super-mario-bros; the six above are not used */
     uint32_t num_actions;     /* at most 256 */
     uint32_t frame_stack;     /* frames in an observation, 1 to 16 */

@@ -41,6 +41,9 @@ float classic_reward(Environment& environment, const mario_game& game) {
     return std::clamp(reward, -classic_limit, classic_limit);
 }
 
+/// What is out but not taken is half as good.
+float power_of(std::uint8_t status, bool is_power_up_out) { return static_cast<float>(status) + (is_power_up_out ? 0.5F : 0.0F); }
+
 bool is_truncation(mario_end_reason reason) { return reason >= MARIO_END_TIME_LIMIT; }
 
 }  // namespace
@@ -253,15 +256,16 @@ void Environments::settle(Outcome& outcome, Environment& environment, bool is_ja
     if (!rules_.is_classic) {
         const std::uint32_t points = game.score > environment.score ? game.score - environment.score : 0;
         const unsigned num_failures = outcome.num_lives_lost + (outcome.end == MARIO_END_WARP);
-        const int power = game.status - environment.status;
+        const float power = power_of(game.status, game.is_power_up_out) - power_of(environment.status, environment.is_power_up_out != 0);
         const float paid = rules_.shaping_discount > 0.0F ? shaping(before, environment.progress, outcome.end) : gain;
         outcome.reward = rules_.progress_reward * paid - rules_.step_penalty + rules_.score_reward * static_cast<float>(points) +
-                         rules_.power_reward * static_cast<float>(power) + rules_.flag_bonus * static_cast<float>(outcome.num_flags) -
+                         rules_.power_reward * power + rules_.flag_bonus * static_cast<float>(outcome.num_flags) -
                          rules_.failure_penalty * static_cast<float>(num_failures);
     }
     environment.score = game.score;
     episode.num_power_ups += game.status > environment.status;
     environment.status = game.status;
+    environment.is_power_up_out = game.is_power_up_out;
     episode.total_reward += outcome.reward;
     episode.end_reason = outcome.end;
 }
@@ -320,6 +324,7 @@ void Environments::begin(Environment& environment, unsigned thread, unsigned ind
     environment.distortion = draw_distortion(rules_, draw);
     environment.score = game.score;
     environment.status = game.status;
+    environment.is_power_up_out = game.is_power_up_out;
     environment.classic_x = game.x;
     environment.classic_clock = game.clock;
     show(environment, place, true);

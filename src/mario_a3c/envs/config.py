@@ -34,7 +34,8 @@ class RewardConfig:
     failure_penalty: float = option(0.25, "taken off for a lost life, or for leaving the stage through a warp zone")
     score_reward: float = option(0.0, "for each point of the game's own score; 0.00025 is what others use")
     power_reward: float = option(
-        0.0, "for each mushroom or flower, until a hit takes it away: whoever is tall survives one (0.25 is worth it)"
+        0.0,
+        "for a mushroom or flower, half of it when it comes out of its block, until it is lost: the tall survive hits",
     )
 
 

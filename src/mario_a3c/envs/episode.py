@@ -26,7 +26,7 @@ class Episode:
         self._furthest = {game.room: _x_of(game)}
         self._last_room, self._last_x = game.room, _x_of(game)
         self._num_stalled = 0
-        self._score, self._status = game.score, game.status
+        self._score, self._status, self._power = game.score, game.status, _power_of(game)
         self._cleared_level = -1
         self._is_losing_life = False
         self._classic = (game.x, game.clock)
@@ -61,14 +61,14 @@ class Episode:
             reward.progress_reward * gain
             - reward.step_penalty
             + reward.score_reward * max(0, game.score - self._score)
-            + reward.power_reward * (game.status - self._status)
+            + reward.power_reward * (_power_of(game) - self._power)
             + reward.flag_bonus * self._num_flags
             - reward.failure_penalty * num_failures
         )
         if reward.reward == "classic":
             earned = self._classic_reward
         self.record["num_power_ups"] += game.status > self._status
-        self._score, self._status = game.score, game.status
+        self._score, self._status, self._power = game.score, game.status, _power_of(game)
         self._num_flags = self._num_lives_lost = 0
         self._classic_reward = 0.0
         self.record["total_reward"] += earned
@@ -107,6 +107,11 @@ class Episode:
         if config.one_stage and game.level != self.record["level"]:
             return EndReason.WARP
         return EndReason.NONE
+
+
+def _power_of(game: GameRecord) -> float:
+    """What is out but not taken is half as good."""
+    return int(game.status) + 0.5 * bool(game.is_power_up_out)
 
 
 def _x_of(game: GameRecord) -> int:

@@ -168,6 +168,7 @@ class GameRecord(ctypes.Structure):
         ("has_axe", c_bool),
         ("is_world_end", c_bool),
         ("is_stage_clear", c_bool),
+        ("is_power_up_out", c_bool),
     )
 
 
