@@ -36,6 +36,7 @@ def single_info(game: Any, episode: Any) -> dict[str, Any]:
         "end_reason": END_REASONS[end_reason],
         "steps": int(episode["num_steps"]),
         "frames": int(episode["num_frames"]),
+        "power_ups": int(episode["num_power_ups"]),
         "return": float(episode["total_reward"]),
     }
 
@@ -50,5 +51,6 @@ def vector_infos(games: npt.NDArray[Any], episodes: npt.NDArray[Any], mask: npt.
     infos["end_reason"] = END_REASONS[end_reasons]
     infos["steps"] = episodes["num_steps"].astype(np.int32)
     infos["frames"] = episodes["num_frames"].astype(np.int32)
+    infos["power_ups"] = episodes["num_power_ups"].astype(np.int32)
     infos["return"] = episodes["total_reward"].copy()
     return infos | {f"_{name}": mask for name in infos}

@@ -15,7 +15,13 @@ from mario_a3c.native.start_states import STAGES_PER_WORLD
 from mario_a3c.stateful import State
 
 _END_REASON_OF = {str(name): index for index, name in enumerate(END_REASONS)}
-_FIELDS = (("total_reward", "return"), ("progress", "progress"), ("num_steps", "steps"), ("num_frames", "frames"))
+_FIELDS = (
+    ("total_reward", "return"),
+    ("progress", "progress"),
+    ("num_steps", "steps"),
+    ("num_frames", "frames"),
+    ("num_power_ups", "power_ups"),
+)
 
 
 class VectorEnvBatch:

@@ -147,15 +147,12 @@ class StartSampler:
         )
         self._starts.observe(outcomes)
         self._stages.observe(outcomes)
-        before_power_ups = episodes[
-            (episodes["start"] >= len(self.table.starts)) & (episodes["start"] < self.first_slot)
-        ]
-        self._power.observe(
-            before_power_ups["start"].astype(np.int64) - len(self.table.starts), before_power_ups["num_power_ups"] > 0
-        )
+        behind = episodes["start"].astype(np.int64) - len(self.table.starts)
+        excerpts = (behind >= 0) & (behind < len(self._power.starts))
+        self._power.observe(behind[excerpts], episodes["num_power_ups"][excerpts] > 0)
         if self.deaths is not None:
-            excerpts = episodes[episodes["start"] >= self.first_slot]
-            self.deaths.observe(excerpts["start"].astype(np.int64) - self.first_slot, excerpts["end_reason"])
+            slot = episodes["start"].astype(np.int64) - self.first_slot
+            self.deaths.observe(slot[slot >= 0], episodes["end_reason"][slot >= 0])
         is_real = outcomes.position == 0
         self._real_rate.count(outcomes.stage[is_real], outcomes.is_clear[is_real])
         return episodes[self.is_whole(episodes)]

@@ -39,9 +39,6 @@ class LearnerConfig:
     )
     teacher_beta: float = option(1.0, "weight of what the policy leaves out of the teacher's, at the beginning")
     teacher_share: float = option(0.25, "share of the run after which that weight has fallen to nothing")
-    demo_steps: int = option(
-        0, "optimizer steps before the first update that copy the search's way to the first mushroom of each stage"
-    )
     epochs: int = option(1, "passes over each rollout")
     minibatches: int = option(4, "optimizer steps in a pass; environments are dealt out anew for each pass")
     grad_accum: int = option(1, "pieces of a minibatch whose gradients are added up: the same result in less memory")
@@ -69,7 +66,6 @@ class LearnerConfig:
             "--floor-beta": self.floor_beta,
             "--floor-beta-final": self.floor_beta_final,
             "--teacher-beta": self.teacher_beta,
-            "--demo-steps": self.demo_steps,
             "--value-clip": self.value_clip,
             "--target-kl": self.target_kl,
         }

@@ -31,7 +31,6 @@ from mario_a3c.models.config import ModelConfig
 from mario_a3c.models.execution import Execution, choose_device, decide_execution
 from mario_a3c.native.cores import num_cores
 from mario_a3c.native.host_memory import keep_freed_memory
-from mario_a3c.training.demonstrations import copy_demonstrations
 from mario_a3c.training.env_start import make_groups, record_start
 from mario_a3c.training.progress import Progress
 from mario_a3c.training.starts import Ways, make_starts, num_starts, weigh_starts
@@ -63,10 +62,8 @@ def build_training(
     envs: Sequence[EnvBatch] | None = None,
     initial_weights: InitialWeights | None = None,
     teacher: MarioActorCritic | None = None,
-    is_new: bool = False,
 ) -> Training:
-    """Everything that a run consists of. Only one that `is_new` copies demonstrations first. `envs` are others
-    than the game's: groups of single frames, [N, 1, H, W]."""
+    """Everything that a run consists of. `envs` are others than the game's: groups of single frames, [N, 1, H, W]."""
     model_config = config.model.for_device(choose_device(config.execution.device_to_choose).type)
     execution = decide_execution(config.execution, model_config.backbone, cache)
     if torch.device(execution.device).type == "cpu":
@@ -79,8 +76,6 @@ def build_training(
     model = make_model(config, model_config, execution, envs[0])
     if initial_weights is not None:
         initial_weights.put_into(model)  # before anything copies or averages them
-    if config.learner.demo_steps and is_new:
-        copy_demonstrations(config, cache, model, ways.to_power_ups)
     starts = make_starts(config, ways, envs)
     learner = Learner(
         config.learner, config.returns, model, execution,

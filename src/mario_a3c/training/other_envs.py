@@ -53,6 +53,7 @@ def check_settings(config: TrainingConfig) -> None:
     """What only native environments can do is an error here, not something that does not happen."""
     needs_native = {
         "--curriculum": config.curriculum.curriculum != "none",
+        "--power-starts": config.curriculum.power_starts > 0,
         "--start-early, --start-middle and --start-late": begins_along_ways(config),
         "--shaping potential": config.vector_env.env.reward.shaping == "potential",
     }

@@ -70,7 +70,6 @@ def run_training(config: TrainingConfig, *, stop: StopRequest | None = None) -> 
         training = build_training(
             config, cache, stop,
             failure_dir=run_dir.path, initial_weights=initial_weights, teacher=read_teacher(config, num_updates),
-            is_new=choice is None,
         )  # fmt: skip
         try:
             if choice is not None:

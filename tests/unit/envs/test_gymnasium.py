@@ -187,7 +187,7 @@ def test_infos_have_the_names_that_people_know(tiny: Options, config: MarioEnvCo
     env = MarioEnv(config, **tiny)
     _, info = env.reset(options={"stage": "4-2"})
     known = {"coins", "flag_get", "life", "score", "stage", "status", "time", "world", "x_pos", "y_pos"}
-    assert known | {"progress", "area", "end_reason", "steps", "frames", "return"} == info.keys()
+    assert known | {"progress", "area", "end_reason", "steps", "frames", "power_ups", "return"} == info.keys()
     assert (info["world"], info["stage"], info["status"], info["life"], info["time"]) == (4, 2, "small", 2, 400)
     *_, info = env.step(DIE)
     assert info["end_reason"] == "death"

@@ -61,7 +61,7 @@ def test_a_power_up_is_paid_for_until_it_is_lost(make_batch: MakeBatch) -> None:
     batch = make_batch(
         reward=RewardConfig(power_reward=0.5, step_penalty=0.0, progress_reward=0.0, failure_penalty=2.0)
     )
-    play(batch, GROW)
+    play(batch, RIGHT, GROW)
     assert batch.rewards.tolist() == [0.5] * 2
     play(batch, GROW)
     assert batch.rewards.tolist() == [0.0] * 2, "tall already"
@@ -75,9 +75,26 @@ def test_a_power_up_is_paid_for_until_it_is_lost(make_batch: MakeBatch) -> None:
     assert batch.episodes["num_power_ups"].tolist() == [0] * 2
 
 
+def test_one_that_is_out_is_worth_half(make_batch: MakeBatch) -> None:
+    batch = make_batch(reward=RewardConfig(power_reward=0.5, step_penalty=0.0, progress_reward=0.0))
+    flag, kind = 0x14, 0x1B
+    play(batch, RIGHT)
+    for env in range(2):
+        batch.ram(env)[[flag, kind]] = 1, 0x2E
+    play(batch, NOOP)
+    assert batch.rewards.tolist() == [0.25] * 2
+    batch.ram(0)[flag] = 0
+    play(batch, NOOP)
+    assert batch.rewards.tolist() == [-0.25, 0.0], "the first has left it"
+    batch.ram(1)[flag] = 0
+    play(batch, GROW)
+    assert batch.rewards.tolist() == [0.5, 0.25], "the second has taken it"
+    assert batch.episodes["num_power_ups"].tolist() == [1] * 2
+
+
 def test_whoever_begins_tall_took_nothing(make_batch: MakeBatch) -> None:
     batch = make_batch(reward=RewardConfig(power_reward=0.5, step_penalty=0.0))
-    play(batch, GROW)
+    play(batch, RIGHT, GROW)
     batch.set_starts([replace(batch.starts[0], state=batch.console_state(0))])
     batch.reset()
     play(batch, NOOP)

@@ -70,6 +70,11 @@ def test_numbers_are_read_from_their_addresses(changes: dict[int, int], field: s
         ({}, {"has_control"}),
         ({0x0704: 1}, {"has_control", "is_swimming"}),
         ({0x0743: 1}, {"has_control", "is_on_clouds"}),
+        ({0x14: 1, 0x1B: 0x2E}, {"has_control", "is_power_up_out"}),
+        ({0x14: 1, 0x1B: 0x2E, 0x39: 1}, {"has_control", "is_power_up_out"}),  # a flower
+        ({0x14: 1, 0x1B: 0x2E, 0x39: 2}, {"has_control"}),  # a star
+        ({0x14: 0, 0x1B: 0x2E}, {"has_control"}),  # gone
+        ({0x14: 1, 0x1B: 0x30}, {"has_control"}),
         ({0x0776: 0x81}, {"is_paused"}),
         ({0x0776: 0x80}, {"has_control"}),  # the pause sound has not ended, the pause has
         ({0x1D: 3}, {"has_control", "is_climbing"}),
