@@ -32,9 +32,8 @@ LOG = logging.getLogger("mario.explore")
 # Five seconds of a core for most stages. Without a mushroom in so many frames there is none, or none for an agent: 5-4
 # needs 12 million, three of the stages have none.
 POWER_SEARCH = SearchConfig(threads=1, max_frames=16_000_000, polish_frames=2_000_000)
-MAX_STARTS = 32  # of each stage
-_STEPS_BEFORE = 64
-_STEPS_MORE = 24  # than the way to it takes: then an excerpt is over
+_NUM_STARTS = 32  # of each stage
+_STEPS_MORE = 64  # than the way to it takes: the search's is the fastest, to wait until it comes down is easier
 _NEAR = 2  # starts on each side: from one to the next the mushroom may come out of reach
 _START_EPISODES = 20  # over which it is measured how often the mushroom is taken
 
@@ -71,16 +70,21 @@ def obtain_power_ups(
 
 
 def starts_before(task: StageTask, path: ActionPath, console: Console) -> list[StartState]:
-    """States of the last steps of the path in which the player has control, at most `MAX_STARTS`; for excerpts that end
-    soon after the mushroom, so that many are played."""
-    first = max(1, len(path) - _STEPS_BEFORE)
-    wanted = set(np.linspace(first, len(path) - 1, MAX_STARTS).astype(int).tolist())
+    """The start of the stage and states along the path in which the player has control, closer together towards the
+    mushroom; for excerpts that end soon after it, so that many are played."""
+    steps_left = len(path) * np.linspace(1.0, 0.0, _NUM_STARTS, endpoint=False) ** 2
+    wanted = {len(path) - round(max(1, left)) for left in steps_left}
     found = []
+
+    def keep(number: int, state: bytes) -> None:
+        left = len(path) - number
+        name = f"{task.stage}, {left} steps before a mushroom"
+        found.append(StartState(task.stage, state, name, excerpt_steps=left + _STEPS_MORE))
+
+    keep(0, task.start_state)
     for number, step in enumerate(play_path(task, path, console), start=1):
         if number in wanted and step.game.has_control:
-            left = len(path) - number
-            name = f"{task.stage}, {left} steps before a mushroom"
-            found.append(StartState(task.stage, console.save(), name, excerpt_steps=left + _STEPS_MORE))
+            keep(number, console.save())
     return found
 
 

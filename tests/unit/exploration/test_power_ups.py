@@ -58,7 +58,12 @@ def test_excerpts_begin_on_the_way_and_end_soon_after_the_power_up(task: StageTa
         console.load(start.state)
         places.append((console.game().x, start.excerpt_steps))
         assert console.game().status == 0
-    assert places == [(64 + 16 * step, 13 - step + 24) for step in range(1, 13)]
+    assert places == [(64 + 16 * step, 13 - step + 64) for step in range(13)], "so short that every step is one"
+    longer = starts_before(task, np.array([2] * 3 + [1] * 15 + [4] + [0] * 40, np.uint8), console)
+    steps_left = [start.excerpt_steps - 64 for start in longer]
+    assert (steps_left[0], steps_left[-1]) == (59, 1)
+    assert np.all(np.diff(steps_left) < 0)
+    assert steps_left[0] - steps_left[1] > 2 * (steps_left[-2] - steps_left[-1])
 
 
 def power_starts(*num_starts: int, share: float = 0.5) -> PowerStarts:
