@@ -90,7 +90,7 @@ def game_config(folder: Path, rom: Path, cache: CacheDir, *, overlap: bool = Fal
         budget=BudgetConfig(total_updates=6),
         run=RunConfig(save_dir=folder, run_name="small"),
         vector_env=MarioVectorEnvConfig(num_envs=6, env=MarioEnvConfig(stage_span=2, max_episode_steps=5)),
-        curriculum=CurriculumConfig(curriculum="both", start_order="backward", patience_episodes=1),
+        curriculum=CurriculumConfig(curriculum="both", start_order="backward", patience_episodes=1, power_starts=0.3),
         collector=CollectorConfig(rollout_steps=12, overlap_collect=overlap),
         execution=ExecutionConfig(device="cpu"),
         learner=LearnerConfig(epochs=2, minibatches=2),
@@ -118,6 +118,7 @@ def test_a_run_with_curricula_goes_on_to_the_last_bit(tmp_path: Path, game_rom: 
     episodes = list(LineReader(tmp_path / "whole" / "small" / "episodes.jsonl"))
     from_own_starts = [each for each in episodes if each["is_whole"]]
     assert 0 < len(from_own_starts) == whole["progress"]["num_episodes"] < len(episodes)
+    assert half["starts"]["power"]["tries"].sum() < whole["starts"]["power"]["tries"].sum()
 
 
 @pytest.mark.usefixtures("engine_path")

@@ -19,6 +19,7 @@ from mario_a3c.exploration.config import CurriculumConfig, SearchConfig, StartCo
 from mario_a3c.exploration.explorer import StageExplorer
 from mario_a3c.exploration.maps import make_map
 from mario_a3c.exploration.picture import draw_exploration
+from mario_a3c.exploration.power_ups import obtain_power_ups, starts_before
 from mario_a3c.exploration.sampler import StartSampler
 from mario_a3c.exploration.starts import StartTable, path_starts
 from mario_a3c.exploration.task import StageTask, play_path, record_path, stage_tasks
@@ -32,6 +33,7 @@ from mario_a3c.native.start_states import stages_of
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 ENV = MarioEnvConfig(action_set="complex", stall_steps=0, max_episode_steps=0)
+ONLY_PROGRESS = RewardConfig(step_penalty=0.0, flag_bonus=0.0, failure_penalty=0.0)
 # Of the stage's time. A cell is passed in 2 to 5 steps of some 300.
 ONE_CELL = 0.02
 # The largest step between two squares that is evened, half of it on each side: what is beside the way may be further.
@@ -75,13 +77,19 @@ def console(game_rom: Path, engine_path: Path) -> Console:
     return made
 
 
-def make_batch(game_rom: Path, engine_path: Path, cache: CacheDir, progress_map: ProgressMap | None) -> MarioBatch:
+def make_batch(
+    game_rom: Path,
+    engine_path: Path,
+    cache: CacheDir,
+    progress_map: ProgressMap | None,
+    reward: RewardConfig = ONLY_PROGRESS,
+) -> MarioBatch:
     env = MarioEnvConfig(
         action_set="complex",
         stall_steps=0,
         max_episode_steps=0,
         progress="position" if progress_map is None else "map",
-        reward=RewardConfig(step_penalty=0.0, flag_bonus=0.0, failure_penalty=0.0),
+        reward=reward,
     )
     made = MarioBatch(
         MarioVectorEnvConfig(num_envs=1, num_threads=1, env=env),
@@ -125,6 +133,31 @@ def test_every_path_replays_to_the_goal_in_both_engines(
         assert replay(interpreter, recording, stage.task.start_state), name
         assert interpreter.game().is_stage_clear, name
         assert stage.num_bytes < 100e6, name
+
+
+def test_the_way_to_a_mushroom_ends_tall_and_is_paid_for_twice(
+    found: dict[str, Found], game_rom: Path, engine_path: Path, session_cache: CacheDir, console: Console
+) -> None:
+    """Half when it comes out of its block, half when it is taken."""
+    tasks = [found[name].task for name in ("1-1", "1-2", "2-1", "4-2")]
+    search = SearchConfig(threads=1, max_frames=4_000_000, polish_frames=200_000)
+    paths = obtain_power_ups(tasks, session_cache, config=search, engine_path=engine_path)
+    assert len(paths) == len(tasks)
+    rewards = RewardConfig(progress_reward=0.0, step_penalty=0.0, power_reward=1.0)
+    for task in tasks:
+        batch = make_batch(game_rom, engine_path, session_cache, None, rewards)
+        batch.reset(stage=task.stage)
+        earned = []
+        for action in paths[task.stage]:
+            batch.step(np.array([action]))
+            earned.append(float(batch.rewards[0]))
+        assert [reward for reward in earned if reward] == [0.5, 0.5], task.stage
+        assert earned[-1] == 0.5
+        assert (batch.games["status"][0], batch.episodes["num_power_ups"][0]) == (1, 1)
+        for start in starts_before(task, paths[task.stage], console):
+            console.load(start.state)
+            assert console.game().status == 0
+            assert console.game().has_control
 
 
 def test_environments_end_at_the_flag_or_axe_of_every_stage_with_its_last_step(
