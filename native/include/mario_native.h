@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MARIO_ABI_VERSION 11
+#define MARIO_ABI_VERSION 12
 #define MARIO_API __attribute__((visibility("default")))
 
 #ifdef __cplusplus

@@ -29,8 +29,8 @@ from mario_a3c.stateful import State
 
 LOG = logging.getLogger("mario.explore")
 
-# Five seconds of a core for most stages. Without a mushroom in so many frames there is none, or none for an agent: 5-4
-# needs 12 million, three of the stages have none.
+# Five seconds of a core for most stages. Where nothing is found in so many frames there is none, or none for an agent:
+# 5-4 needs 12 million, seven stages have none.
 POWER_SEARCH = SearchConfig(threads=1, max_frames=16_000_000, polish_frames=2_000_000)
 _NUM_STARTS = 32  # of each stage
 _STEPS_MORE = 64  # than the way to it takes: the search's is the fastest, to wait until it comes down is easier

@@ -22,7 +22,7 @@ from ctypes import (
 from enum import IntEnum
 from typing import Any
 
-ABI_VERSION = 11
+ABI_VERSION = 12
 
 
 class Status(IntEnum):
