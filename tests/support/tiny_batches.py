@@ -8,8 +8,8 @@ import numpy.typing as npt
 from mario_a3c.envs.mario_batch import MarioBatch
 from tests.support import tiny_game
 
-ACTIONS = ("noop", "right", "left", "A", "B", "up", "down", "select", "start")
-NOOP, RIGHT, LEFT, THROW, SCORE, PIPE, DIE, WARP, GROW = range(len(ACTIONS))
+ACTIONS = ("noop", "right", "left", "A", "B", "up", "down", "select")
+NOOP, RIGHT, LEFT, THROW, SCORE, PIPE, DIE, WARP = range(len(ACTIONS))
 WALK = 4 * tiny_game.WALK  # pixels in a step
 MakeBatch = Callable[..., MarioBatch]
 

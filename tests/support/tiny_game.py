@@ -1,10 +1,9 @@
 """A home-made game that keeps its score where Super Mario Bros. does, so that environments can be tested without it.
 
-Right and left walk four pixels a frame. B scores ten points, start makes tall anywhere but at the start, A makes small
-again and throws back by 128 pixels as a maze does, up enters a pipe that leads to the next room at pixel 32, down dies,
-select warps a world ahead. At pixel 256 of the third room the flag is reached. The colour of the screen is where one
-stands. Start begins a game in the stage that the title screen's bytes name, which is how every stage gets its start
-state.
+Right and left walk four pixels a frame. B scores ten points, A throws back by 128 pixels as a maze does, up enters a
+pipe that leads to the next room at pixel 32, down dies, select warps a world ahead. At pixel 256 of the third room the
+flag is reached. The colour of the screen is where one stands. Start begins a game in the stage that the title screen's
+bytes name, which is how every stage gets its start state.
 """
 
 import re
@@ -135,18 +134,7 @@ notleft:
     LDA $006D
     SBC #0
     STA $006D
-    LDA #0
-    STA $0756
 nota:
-    LDA $0011
-    AND #$10
-    BEQ notstart
-    LDA $0086
-    CMP #{START_X}
-    BEQ notstart
-    LDA #1
-    STA $0756
-notstart:
     LDA $0011
     AND #$40
     BEQ notb

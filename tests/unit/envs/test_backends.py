@@ -50,7 +50,8 @@ def test_the_rules_in_python_equal_the_native_ones(
 ) -> None:
     config = MarioEnvConfig(**{"action_set": "custom", "actions": ACTIONS, "frame_stack": 3, **options})
     rom = open_rom(tiny_game, allow_unknown=True)
-    slow = BackendEnv(OwnConsole(rom, tiny_cache), rom, config)
+    console = OwnConsole(rom, tiny_cache)
+    slow = BackendEnv(console, rom, config)
     fast = MarioEnv(
         config,
         rom=RomConfig(rom=tiny_game, allow_unknown_rom=True),
@@ -68,6 +69,9 @@ def test_the_rules_in_python_equal_the_native_ones(
             num_episodes += 1
         else:
             action = int(RIGHT if rng.random() < 0.6 else rng.integers(len(ACTIONS)))
+            power_up = rng.integers(3), rng.integers(2), 0x2E  # the home-made game has none
+            for memory in (fast.ram, console.ram()):
+                memory[[0x0756, 0x14, 0x1B]] = power_up
             one, other = fast.step(action), slow.step(action)
             assert one[1] == pytest.approx(other[1], abs=1e-6), step
             assert one[2:4] == other[2:4], step

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from mario_a3c.envs.config import RewardConfig
+from mario_a3c.envs.mario_batch import MarioBatch
 from tests.support import tiny_game
-from tests.support.tiny_batches import DIE, GROW, LEFT, NOOP, PIPE, RIGHT, SCORE, THROW, WALK, MakeBatch, play
+from tests.support.tiny_batches import DIE, LEFT, NOOP, PIPE, RIGHT, SCORE, THROW, WALK, MakeBatch, play
 
 
 def test_walking_pays_new_ground_alone(make_batch: MakeBatch) -> None:
@@ -57,17 +58,29 @@ def test_score_can_be_paid(make_batch: MakeBatch) -> None:
     assert batch.rewards.tolist() == [0.0] * 2
 
 
+STATUS, IS_OUT, WHAT_IS_OUT, MUSHROOM = 0x0756, 0x14, 0x1B, 0x2E
+
+
+def poke(batch: MarioBatch, **memory: int) -> None:
+    """The home-made game has no mushrooms."""
+    addresses = {"status": STATUS, "is_out": IS_OUT, "what": WHAT_IS_OUT}
+    for env in range(batch.num_envs):
+        for name, value in memory.items():
+            batch.ram(env)[addresses[name]] = value
+
+
 def test_a_power_up_is_paid_for_until_it_is_lost(make_batch: MakeBatch) -> None:
-    batch = make_batch(
-        reward=RewardConfig(power_reward=0.5, step_penalty=0.0, progress_reward=0.0, failure_penalty=2.0)
-    )
-    play(batch, RIGHT, GROW)
+    batch = make_batch(reward=RewardConfig(power_reward=0.5, step_penalty=0.0, failure_penalty=2.0))
+    poke(batch, status=1)
+    play(batch, NOOP)
     assert batch.rewards.tolist() == [0.5] * 2
-    play(batch, GROW)
+    play(batch, NOOP)
     assert batch.rewards.tolist() == [0.0] * 2, "tall already"
-    play(batch, THROW)
+    poke(batch, status=0)
+    play(batch, NOOP)
     assert batch.rewards.tolist() == [-0.5] * 2, "a hit"
-    play(batch, GROW)
+    poke(batch, status=1)
+    play(batch, NOOP)
     assert batch.episodes["num_power_ups"].tolist() == [2] * 2
     play(batch, DIE)
     assert batch.rewards.tolist() == [-2.0] * 2
@@ -76,25 +89,22 @@ def test_a_power_up_is_paid_for_until_it_is_lost(make_batch: MakeBatch) -> None:
 
 
 def test_one_that_is_out_is_worth_half(make_batch: MakeBatch) -> None:
-    batch = make_batch(reward=RewardConfig(power_reward=0.5, step_penalty=0.0, progress_reward=0.0))
-    flag, kind = 0x14, 0x1B
-    play(batch, RIGHT)
-    for env in range(2):
-        batch.ram(env)[[flag, kind]] = 1, 0x2E
+    batch = make_batch(reward=RewardConfig(power_reward=0.5, step_penalty=0.0))
+    poke(batch, is_out=1, what=MUSHROOM)
     play(batch, NOOP)
     assert batch.rewards.tolist() == [0.25] * 2
-    batch.ram(0)[flag] = 0
+    batch.ram(0)[IS_OUT] = 0
     play(batch, NOOP)
     assert batch.rewards.tolist() == [-0.25, 0.0], "the first has left it"
-    batch.ram(1)[flag] = 0
-    play(batch, GROW)
+    poke(batch, is_out=0, status=1)
+    play(batch, NOOP)
     assert batch.rewards.tolist() == [0.5, 0.25], "the second has taken it"
     assert batch.episodes["num_power_ups"].tolist() == [1] * 2
 
 
 def test_whoever_begins_tall_took_nothing(make_batch: MakeBatch) -> None:
     batch = make_batch(reward=RewardConfig(power_reward=0.5, step_penalty=0.0))
-    play(batch, RIGHT, GROW)
+    poke(batch, status=1)
     batch.set_starts([replace(batch.starts[0], state=batch.console_state(0))])
     batch.reset()
     play(batch, NOOP)
