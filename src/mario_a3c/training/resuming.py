@@ -23,7 +23,7 @@ from mario_a3c.config import TrainingConfig
 from mario_a3c.config.json_file import to_json
 from mario_a3c.durable_file import link_to, remove_leftovers
 from mario_a3c.envs.mario_batch import MarioBatch
-from mario_a3c.errors import CheckpointError, ConfigError
+from mario_a3c.errors import CheckpointError, ConfigError, SaveStateError
 from mario_a3c.run_dir import RunDir, check_run_name, default_run_name
 from mario_a3c.training.build import Training
 
@@ -91,6 +91,11 @@ def restore(training: Training, choice: Choice, run_dir: RunDir) -> None:
         )
     try:
         training.trainer.parts.restore(choice.checkpoint.state)
+    except SaveStateError as error:
+        raise CheckpointError(
+            f"{choice.path} cannot go on here: {error}, or by another version of this program. A new run can begin "
+            f"with its weights: --init-from {choice.path}"
+        ) from error
     except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
         raise CheckpointError(f"{choice.path} does not fit this run: {error!r}; choose another one") from error
     if metadata["config"].get("collector", {}).get("overlap_collect"):

@@ -13,9 +13,10 @@ from mario_a3c.cli.main import main
 from mario_a3c.collectors.config import CollectorConfig
 from mario_a3c.config import TrainingConfig
 from mario_a3c.config.json_file import to_json
-from mario_a3c.errors import CheckpointError, ConfigError
+from mario_a3c.errors import CheckpointError, ConfigError, SaveStateError
 from mario_a3c.training.run import TrainingResult, run_training
 from mario_a3c.training.stopping import StopRequest
+from mario_a3c.training.trainer import Parts
 from tests.support.checkpoints import NAMES
 from tests.support.runs import NUM_ENVS, ROLLOUT, SHORT, corridor_config, resumed
 
@@ -57,6 +58,17 @@ def test_an_overlapped_run_says_what_it_does_without(tmp_path: Path, caplog: pyt
     run_training(config)
     assert one_more(config).num_updates == 5
     assert "the rollout that was being collected when this was saved is not part of it" in caplog.text
+
+
+def test_a_run_of_another_version_is_refused_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = stopped(tmp_path)
+
+    def refuse(parts: Parts, state: object) -> None:
+        raise SaveStateError("an environment's state has 7232 bytes, got 7224")
+
+    monkeypatch.setattr(Parts, "restore", refuse)
+    with pytest.raises(CheckpointError, match=r"7224, or by another version .*--init-from .*\.pt"):
+        one_more(config)
 
 
 def test_other_environments_cannot_go_on_with_what_was_saved(tmp_path: Path) -> None:
