@@ -22,6 +22,7 @@ struct mario_exploration {
 namespace {
 
 ExplorerConfig config_of(const mario_exploration_config& config, const uint8_t* actions) {
+    if (config.goal > MARIO_GOAL_POWER_UP) throw std::invalid_argument("a search is for a cleared stage or for a power-up");
     return ExplorerConfig{
         .num_threads = config.num_threads,
         .frame_skip = config.frame_skip,

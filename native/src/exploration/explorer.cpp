@@ -30,7 +30,6 @@ ExplorerConfig checked(ExplorerConfig config) {
     expect(config.num_threads <= max_threads, "a search has at most 1,024 threads");
     expect(config.frame_skip >= 1 && config.frame_skip <= max_frame_skip, "a step has 1 to 60 frames");
     expect(config.max_cells >= 1 && config.max_cells <= max_cells_allowed, "an archive has 1 to 4,194,304 cells");
-    expect(config.goal == MARIO_GOAL_CLEAR || config.goal == MARIO_GOAL_POWER_UP, "a search is for a cleared stage or for a power-up");
     expect(!config.actions.empty() && config.actions.size() <= max_actions, "an action set has 1 to 256 actions");
     return config;
 }

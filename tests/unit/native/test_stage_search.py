@@ -86,6 +86,8 @@ def test_what_cannot_be_used_is_refused(tmp_path: Path) -> None:
         StageSearch(task.rom, task.start_state, [])
     with pytest.raises(ValueError, match="frame_skip"):
         make_search(tmp_path, frame_skip=0)
+    with pytest.raises(ValueError, match="cleared stage or for a power-up"):
+        StageSearch(task.rom, task.start_state, task.buttons, goal=2)  # type: ignore[arg-type]
     with pytest.raises(EngineError):
         StageSearch(task.rom, task.start_state, task.buttons, engine_path=tmp_path / "nothing.so")
     search = make_search(tmp_path)
