@@ -285,7 +285,7 @@ typedef struct mario_episode {
     int32_t start;       /* where it began; -1: where the console stood */
     int32_t level;       /* the stage it began in, as mario_game.level */
     int32_t end_reason;  /* a mario_end_reason */
-    uint32_t num_power_ups; /* that were taken: mushrooms and flowers */
+    uint32_t num_power_ups; /* mushrooms and flowers that were taken */
 } mario_episode;
 
 /* One area of the map of remaining time: rows of 48 squares from the top of the screen above to the end of the one below, of

@@ -256,7 +256,8 @@ void Environments::settle(Outcome& outcome, Environment& environment, bool is_ja
     if (!rules_.is_classic) {
         const std::uint32_t points = game.score > environment.score ? game.score - environment.score : 0;
         const unsigned num_failures = outcome.num_lives_lost + (outcome.end == MARIO_END_WARP);
-        const float power = power_of(game.status, game.is_power_up_out) - power_of(environment.status, environment.is_power_up_out != 0);
+        const float last_power = power_of(environment.status, environment.is_power_up_out != 0);
+        const float power = power_of(game.status, game.is_power_up_out) - last_power;
         const float paid = rules_.shaping_discount > 0.0F ? shaping(before, environment.progress, outcome.end) : gain;
         outcome.reward = rules_.progress_reward * paid - rules_.step_penalty + rules_.score_reward * static_cast<float>(points) +
                          rules_.power_reward * power + rules_.flag_bonus * static_cast<float>(outcome.num_flags) -

@@ -8,7 +8,8 @@ namespace {
 using Ram = std::array<std::uint8_t, 2048>;
 
 namespace at {
-constexpr std::size_t player_state = 0x0E, power_up_flag = 0x14, enemy_kinds = 0x16, power_up_object = 0x1B, power_up_kind = 0x39, motion = 0x1D, x_page = 0x6D, x = 0x86, y_screen = 0xB5, y = 0xCE,
+constexpr std::size_t player_state = 0x0E, power_up_flag = 0x14, enemy_kinds = 0x16, power_up_object = 0x1B, motion = 0x1D,
+                      power_up_kind = 0x39, x_page = 0x6D, x = 0x86, y_screen = 0xB5, y = 0xCE,
                       area_data = 0xE7, y_drawn = 0x03B8, maze_correct = 0x06D9, maze_passes = 0x06DA, swims = 0x0704,
                       entrance = 0x0710, screen_page = 0x071A, screen_x = 0x071C, clouds = 0x0743, maze_pending = 0x0745,
                       area_type = 0x074E, next_area = 0x0750, next_page = 0x0751, alternative_entrance = 0x0752, status = 0x0756,
@@ -88,9 +89,15 @@ void read_control(const Ram& ram, mario_game& record) {
                            (ram[at::entrance] == intro_walk || ram[at::entrance] == intro_walk_level);
     record.is_busy = state <= walks_to_castle || state == enters;
     record.is_cut_scene = record.game_mode != game || record.is_loading || (record.is_busy && !record.is_paused);
-    record.is_power_up_out = plays && ram[at::power_up_flag] != 0 && ram[at::power_up_object] == power_up && ram[at::power_up_kind] <= flower;
     record.is_swimming = ram[at::swims] != 0;
     record.is_on_clouds = ram[at::clouds] != 0;
+}
+
+/// What there is to take.
+void read_power_up(const Ram& ram, mario_game& record) {
+    const bool plays = record.game_mode == game && record.game_task == game_plays;
+    const bool is_there = ram[at::power_up_flag] != 0 && ram[at::power_up_object] == power_up;
+    record.is_power_up_out = plays && is_there && ram[at::power_up_kind] <= flower;
 }
 
 /// How it ends.
@@ -118,6 +125,7 @@ mario_game read_game(const Ram& ram) noexcept {
     read_numbers(ram, record);
     read_bytes(ram, record);
     read_control(ram, record);
+    read_power_up(ram, record);
     read_end(ram, record);
     return record;
 }

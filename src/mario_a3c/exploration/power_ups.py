@@ -1,8 +1,7 @@
 """Where a stage has its first mushroom, and starts shortly before it.
 
-An agent that has only ever been small does not stop for one: the way there is a detour, and the first times that it is
-tall it plays badly. So it dies of its first mistake for ever. Whoever begins a few steps before a mushroom takes it by
-chance; then from further away, and in the end from the start of the stage.
+Whoever is tall survives a hit, but an agent that is sure of its way does not stop for a mushroom. From a few steps
+before one it is taken by chance; then from further away, and in the end from the start of the stage.
 """
 
 import logging
