@@ -64,12 +64,13 @@ def draw_stage(axes: Any, stage: str, records: list[Record], *, is_played: bool)
     steps = column(records, "global_step")
     shown = (
         ("clear_rate_by_stage", "cleared from its own start", {"color": "tab:green", "linewidth": 1.6}),
+        ("power_up_rate_by_stage", "with a mushroom", {"color": "tab:red", "linewidth": 1.0}),
         ("stage_starts", "of its way behind the first start", {"color": "tab:cyan", "linewidth": 1.0}),
         ("stage_weights", "of all episodes", {"color": "tab:blue", "linewidth": 1.0, "linestyle": ":"}),
     )
     for name, label, style in shown:
         values = np.array([(record.get(name) or {}).get(stage, np.nan) for record in records], np.float64)
-        if np.isfinite(values).any():
+        if (values > 0).any() or name == "clear_rate_by_stage":  # of the others, what was never there is no news
             axes.plot(steps, values, label=label, **style)
     axes.set_title(stage, loc="left", fontsize=9, pad=3)
     axes.set_ylim(-0.03, 1.03)

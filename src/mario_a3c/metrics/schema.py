@@ -114,6 +114,14 @@ METRICS = (
         "clear_rate",
         _EPISODE,
     ),
+    Field(
+        "power_up_rate_by_stage",
+        "numbers by name",
+        "share",
+        "of the same episodes of each stage, those that took a mushroom or a flower",
+        "power_up_rate",
+        _EPISODE,
+    ),
     Field("eval_clear_rate", "number", "share", "of the newest evaluation's episodes", "evaluation", "after one"),
     Field("eval_update", "integer", "updates", "whose weights it was about", "evaluation", "after one"),
     Field(

@@ -1,7 +1,7 @@
 """From the trainer's parts to a record of the metrics: only reads, draws nothing, changes nothing."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +52,8 @@ def episode_fields(progress: Progress) -> Record:
         **_of_window(progress.recent),
         "avg_return": progress.avg_return,
         "clear_rate": progress.clear_rate,
-        "clear_rate_by_stage": {stage_name(level): rate for level, rate in progress.clear_rate_by_level.items()},
+        "clear_rate_by_stage": _by_stage(progress.clear_rate_by_level),
+        "power_up_rate_by_stage": _by_stage(progress.power_up_rate_by_level),
         "furthest_progress": progress.furthest,
     }
 
@@ -115,6 +116,10 @@ def detail_of(record: Record) -> str:
 
 def stage_name(level: int) -> str:
     return f"{level // STAGES_PER_WORLD + 1}-{level % STAGES_PER_WORLD + 1}"
+
+
+def _by_stage(by_level: Mapping[int, float]) -> dict[str, float]:
+    return {stage_name(level): number for level, number in by_level.items()}
 
 
 def _of_window(window: EpisodeWindow) -> Record:

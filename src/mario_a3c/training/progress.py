@@ -35,6 +35,10 @@ class EpisodeWindow:
     def clear_rate(self) -> float:
         return float((self.episodes["end_reason"] == EndReason.FLAG).mean()) if len(self) else 0.0
 
+    @property
+    def power_up_rate(self) -> float:
+        return float((self.episodes["num_power_ups"] > 0).mean()) if len(self) else 0.0
+
     def push(self, episodes: Episodes) -> None:
         newest = episodes[-len(self._ring) :]
         first = self._num_pushed + len(episodes) - len(newest)
@@ -96,6 +100,10 @@ class Progress:
     @property
     def clear_rate_by_level(self) -> dict[int, float]:
         return {level: window.clear_rate for level, window in sorted(self._by_level.items())}
+
+    @property
+    def power_up_rate_by_level(self) -> dict[int, float]:
+        return {level: window.power_up_rate for level, window in sorted(self._by_level.items())}
 
     @property
     def window_size(self) -> int:

@@ -246,6 +246,19 @@ def test_every_stage_has_a_curve_of_its_own_in_a_second_picture(tmp_path: Path) 
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize(("rate", "has_curve"), [(None, False), (0.0, False), (0.25, True)])
+def test_mushrooms_have_a_curve_where_any_was_taken(rate: float | None, has_curve: bool) -> None:
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    from mario_a3c.metrics.plot import draw_stage
+
+    axes = Figure().subplots()
+    taken = {} if rate is None else {"power_up_rate_by_stage": {"1-2": rate, "1-1": 1.0}}
+    draw_stage(axes, "1-2", [complete("metrics", {"global_step": 1, **STAGES, **taken})], is_played=True)
+    assert ("with a mushroom" in axes.get_legend_handles_labels()[1]) == has_curve
+
+
 def test_a_summary_knows_every_number(tmp_path: Path) -> None:
     write_run(tmp_path)
     summary = summarise(tmp_path, fields=["clear_rate", "loss_total"], share=0.5)

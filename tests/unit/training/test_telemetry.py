@@ -64,7 +64,7 @@ def test_every_mode_writes_every_field_of_the_schema(tmp_path: Path, mode: str) 
     for name in ("loss_total", "recent_return_p50", "env_steps_per_sec", "updates_per_sec", "grad_norm", "memory_mb"):
         assert isinstance(last[name], float), name
     assert sum(last["end_shares"].values()) == pytest.approx(1)
-    assert last["clear_rate_by_stage"].keys() == {"1-1"}
+    assert last["clear_rate_by_stage"].keys() == last["power_up_rate_by_stage"].keys() == {"1-1"}
     episodes = list(LineReader(run / "episodes.jsonl"))
     assert len(episodes) == last["episodes_total"] == result.num_episodes
     assert all(episode["is_whole"] for episode in episodes)
