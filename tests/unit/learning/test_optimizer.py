@@ -92,6 +92,81 @@ def test_a_restored_optimizer_goes_on_where_it_was() -> None:
     assert all(not each.any() for named in restored.state().values() for each in named.values())
 
 
+def make_pair(scale: float = 1.0) -> tuple[nn.Module, nn.Module, GuardedAdamW]:
+    """A network after some steps beside another module, whose gradients are `scale` times as large."""
+    network, _ = make_networks()
+    torch.manual_seed(1)
+    other = nn.Linear(4, 2)
+    optimizer = GuardedAdamW(
+        network, lr=LR, weight_decay=WEIGHT_DECAY, epsilon=EPSILON, clip_grad=CLIP, beside={"other": other}
+    )
+    for number in range(3):
+        differentiate(loss_of(network, number))
+        differentiate(scale * other(torch.ones(3, 4)).square().sum())
+        optimizer.step(torch.zeros(()), NO_SCALER)
+    return network, other, optimizer
+
+
+def test_what_is_learned_beside_the_model_does_not_change_its_steps() -> None:
+    """However large its gradients are: each is clipped for itself, and the norm that is reported is the model's."""
+    alone, _ = make_networks()
+    optimizer = make_optimizer(alone)
+    for number in range(3):
+        differentiate(loss_of(alone, number))
+        optimizer.step(torch.zeros(()), NO_SCALER)
+    for scale in (1e-3, 1.0, 1e8):
+        network, other, both = make_pair(scale)
+        for mine, theirs in zip(network.parameters(), alone.parameters(), strict=True):
+            assert torch.equal(mine, theirs), scale
+        differentiate(loss_of(network, 9))
+        expected = torch.linalg.vector_norm(torch.cat([each.grad.flatten() for each in network.parameters()]))  # type: ignore[union-attr]
+        differentiate(scale * other(torch.ones(3, 4)).square().sum())
+        norm, is_skipped = both.step(torch.zeros(()), NO_SCALER)
+        torch.testing.assert_close(norm, expected)
+        assert not is_skipped
+
+
+def test_what_is_learned_beside_the_model_makes_its_own_clipped_steps() -> None:
+    torch.manual_seed(1)
+    reference = nn.Linear(4, 2)
+    optimizer = make_optimizer(reference)
+    for _ in range(3):
+        differentiate(1e8 * reference(torch.ones(3, 4)).square().sum())
+        norm, _ = optimizer.step(torch.zeros(()), NO_SCALER)
+    assert norm > CLIP
+    _, other, both = make_pair(1e8)
+    for mine, theirs in zip(other.parameters(), reference.parameters(), strict=True):
+        assert torch.equal(mine, theirs)
+    assert {name for name in both.state()["exp_avg"] if name.startswith("other.")} == {"other.weight", "other.bias"}
+
+
+@pytest.mark.parametrize("broken", ["network", "other"])
+def test_what_is_not_finite_in_one_of_them_leaves_both_alone(broken: str) -> None:
+    network, other, optimizer = make_pair()
+    modules = {"network": network, "other": other}
+    before, moments = copy.deepcopy((network.state_dict(), other.state_dict())), optimizer.state()
+    differentiate(loss_of(network, 4))
+    differentiate(other(torch.ones(3, 4)).square().sum())
+    next(modules[broken].parameters()).grad.fill_(float("inf"))  # type: ignore[union-attr]
+    _, is_skipped = optimizer.step(torch.zeros(()), NO_SCALER)
+    assert is_skipped
+    for saved, module in zip(before, (network, other), strict=True):
+        assert all(torch.equal(each, saved[name]) for name, each in module.state_dict().items())
+    after = optimizer.state()
+    assert all(torch.equal(each, after[m][n]) for m, named in moments.items() for n, each in named.items())
+
+
+def test_a_state_of_the_model_alone_leaves_what_is_beside_it_without_moments() -> None:
+    network, _, optimizer = make_pair()
+    alone = make_optimizer(network)
+    saved = {**alone.state(), "step": {name: each + 7 for name, each in alone.state()["step"].items()}}
+    optimizer.restore(saved)
+    steps = optimizer.state()["step"]
+    assert {name: int(each) for name, each in steps.items()} == {
+        name: 0 if name.startswith("other.") else 7 for name in steps
+    }
+
+
 def test_making_one_imports_no_compiler() -> None:
     program = (
         "import sys, torch\n"
