@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MARIO_ABI_VERSION 13
+#define MARIO_ABI_VERSION 12
 #define MARIO_API __attribute__((visibility("default")))
 
 #ifdef __cplusplus
@@ -322,10 +322,6 @@ MARIO_API int32_t mario_envs_set_excerpts(mario_envs* envs, const uint32_t* num_
  * one of the same room in which most is left counts. */
 MARIO_API int32_t mario_envs_set_map(mario_envs* envs, const mario_map_area* areas, uint32_t num_areas,
                                      const uint32_t* remaining_frames, uint32_t num_remaining);
-
-/* From the next reset or step on, the memory of every console goes here too: [num_consoles, 2048], as it is after the step, or at the
- * beginning of the next episode where one ended. It stays the caller's and must outlive the environments; NULL: nowhere. */
-MARIO_API int32_t mario_envs_show_ram(mario_envs* envs, uint8_t* rows);
 
 /* Begins new episodes where mask is not 0 (NULL: everywhere), with seeds where they are given, at the starts that are given (-1: drawn;
  * -2: where the console stands). Then writes one row per environment, also of the others, into each array that is not NULL. */

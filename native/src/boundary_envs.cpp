@@ -49,10 +49,6 @@ int32_t mario_envs_set_map(mario_envs* envs, const mario_map_area* areas, uint32
     });
 }
 
-int32_t mario_envs_show_ram(mario_envs* envs, uint8_t* rows) {
-    return mario::guarded([&] { envs->environments.show_ram(rows); });
-}
-
 int32_t mario_envs_reset(mario_envs* envs, const uint8_t* mask, const uint64_t* seeds, const int32_t* starts, uint8_t* observations,
                          mario_game* games, mario_episode* episodes) {
     return mario::guarded([&] {

@@ -284,63 +284,6 @@ TEST(an_excerpt_is_cut_where_it_says_and_begins_without_idle_frames) {
     CHECK(episodes[1].end_reason == MARIO_END_TIME_LIMIT);
 }
 
-TEST(memory_is_shown_after_every_call_and_of_the_next_episode_where_one_ended) {
-    constexpr unsigned num_envs = 3;
-    const auto board = busy_program().board();
-    Batch batch(board, config_for(num_envs));
-    const Bytes buttons{0, 128};
-    mario_env_rules with_autoreset = rules();
-    with_autoreset.autoreset = 1;
-    Environments environments(batch, with_autoreset, buttons);
-    const std::vector<std::int64_t> actions(num_envs, 1);
-    batch.take_snapshot(0, 0);
-    const std::uint32_t start = 0;
-    environments.set_starts({&start, 1});
-
-    constexpr std::size_t guard = 16;
-    const auto ram_bytes = batch.console(0).ram.size();
-    Bytes rows(num_envs * ram_bytes + guard, 0xA5);
-    const auto row_of = [&](unsigned env) {
-        const auto first = rows.begin() + static_cast<std::ptrdiff_t>(env * ram_bytes);
-        return Bytes(first, first + static_cast<std::ptrdiff_t>(ram_bytes));
-    };
-    const auto is_shown = [&] {
-        bool holds = true;
-        for (unsigned env = 0; env < num_envs; ++env) {
-            const auto& ram = batch.console(env).ram;
-            holds = holds && row_of(env) == Bytes(ram.begin(), ram.end());
-        }
-        return holds;
-    };
-    environments.show_ram(rows.data());
-    CHECK(rows == Bytes(rows.size(), 0xA5));  // from the next call on
-    environments.reset(nullptr, nullptr, nullptr, {});
-    CHECK(is_shown());
-    const Bytes beginning = row_of(0);
-    std::vector<std::uint8_t> truncated(num_envs);
-    for (unsigned step = 1; step <= 5; ++step) {
-        const std::uint8_t only_the_second[] = {0, 1, 0};
-        if (step == 3) {
-            batch.console(0).ram[0x300] = 77;  // one that is not reset is shown as well
-            environments.reset(only_the_second, nullptr, nullptr, {});
-            CHECK(is_shown() && row_of(0)[0x300] == 77 && row_of(1) == beginning);
-        }
-        environments.step(actions.data(), {.truncated = truncated.data()});
-        CHECK(is_shown());
-        for (unsigned env = 0; env < num_envs; ++env) {
-            const bool is_over = step == 5 && env != 1;
-            CHECK(truncated[env] == is_over && (row_of(env) == beginning) == is_over);
-        }
-    }
-    CHECK(Bytes(rows.end() - guard, rows.end()) == Bytes(guard, 0xA5));
-
-    const Bytes last = rows;
-    environments.show_ram(nullptr);
-    environments.step(actions.data(), {});
-    environments.reset(nullptr, nullptr, nullptr, {});
-    CHECK(rows == last && !is_shown());
-}
-
 /// Any bytes are either refused or harmless: a saved state is input like any other.
 TEST(a_damaged_state_is_refused_or_harmless) {
     const auto board = busy_program().board();

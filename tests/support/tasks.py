@@ -1,8 +1,7 @@
 """Small tasks with the interface of the real environments and a known best return, for tests that must learn something.
 
 `Corridor` asks for one action again and again; `Ledge` for the right one at every step, or it is over; `DelayedReward`
-pays several steps after the action that mattered, or asks to remember what was seen several steps ago; `Lottery` pays
-by what no picture shows.
+pays several steps after the action that mattered, or asks to remember what was seen several steps ago.
 """
 
 from collections.abc import Sequence
@@ -222,58 +221,3 @@ class DelayedReward(Task):
 
     def _own(self) -> tuple[str, ...]:
         return ("cues", "answers")
-
-
-class Lottery(Task):
-    """Whatever is done, an episode ends with 1 or -1, by a ticket that is drawn at its beginning. Pictures are always
-    the same; memory has the ticket in bit 5 of its first byte, among what does not matter."""
-
-    RAM_BYTES = 4
-
-    def __init__(self, num_envs: int, *, length: int = 4, seed: int = 0, frame_stack: int = 1) -> None:
-        self.length = length
-        self.tickets = np.zeros(num_envs, np.int64)
-        self.last_actions = np.zeros(num_envs, np.int64)
-        self._rows: Pixels | None = None
-        super().__init__(num_envs, seed=seed, frame_stack=frame_stack)
-
-    def show_ram(self, rows: Pixels) -> None:
-        self._rows = rows
-        self._write_ram()
-
-    def ram(self) -> Pixels:
-        """What is in memory now. [N, RAM_BYTES]"""
-        hidden = (self.tickets << 5) | (self.seeds & 7)
-        columns = (hidden, self.episodes["num_steps"], self.episodes["number"], self.last_actions)
-        return np.stack([each.astype(np.uint8) for each in columns], axis=1)
-
-    def reset(self, *, seed: Seeds | None = None, mask: Bools | None = None) -> None:
-        super().reset(seed=seed, mask=mask)
-        self._write_ram()
-
-    def step(self, actions: npt.NDArray[Any], observations: Pixels | None = None) -> None:
-        super().step(actions, observations)
-        self._write_ram()
-
-    def restore(self, state: State) -> None:
-        super().restore(state)
-        self._write_ram()
-
-    def _write_ram(self) -> None:
-        if self._rows is not None:
-            self._rows[:] = self.ram()
-
-    def _begin_task(self, mask: Bools) -> None:
-        self.tickets[mask] = self.draw_number(2)[mask]
-        self.last_actions[mask] = 0
-
-    def _advance(self, actions: npt.NDArray[Any]) -> tuple[Floats, Bools]:
-        self.last_actions[:] = actions
-        is_over = self.episodes["num_steps"] == self.length - 1
-        return ((2 * self.tickets - 1) * is_over).astype(np.float32), is_over
-
-    def _draw(self) -> Pixels:
-        return np.full((self.num_envs, HEIGHT, WIDTH), 40, np.uint8)
-
-    def _own(self) -> tuple[str, ...]:
-        return ("tickets", "last_actions")

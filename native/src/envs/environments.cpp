@@ -150,7 +150,6 @@ void Environments::reset_one(const Work& work, unsigned thread, unsigned index) 
     if (work.outputs.observations) {
         write_stack(environment, {thread, index, frame_for(environment, index, work.outputs)}, work.outputs.observations);
     }
-    write_ram(index);
     if (work.outputs.games) work.outputs.games[index] = smb::read_game(batch_.console(index).ram);
     if (work.outputs.episodes) work.outputs.episodes[index] = environment.episode;
 }
@@ -195,7 +194,6 @@ void Environments::step_one(const Work& work, unsigned thread, unsigned index) n
         outcome.game = smb::read_game(batch_.console(index).ram);
     }
     if (outputs.observations) write_stack(environment, place, outputs.observations);
-    write_ram(index);
     if (outputs.games) outputs.games[index] = outcome.game;
     if (outputs.episodes) outputs.episodes[index] = environment.episode;
 }
@@ -361,12 +359,6 @@ void Environments::write_stack(const Environment& environment, const Place& plac
     const std::size_t oldest = (environment.newest + 1u) % rules_.frame_stack * frame_bytes_;
     std::memcpy(row, ring + oldest, stack_bytes() - oldest);
     std::memcpy(row + stack_bytes() - oldest, ring, oldest);
-}
-
-void Environments::write_ram(unsigned index) noexcept {
-    if (!ram_rows_) return;
-    const auto& ram = batch_.console(index).ram;
-    std::memcpy(ram_rows_ + index * ram.size(), ram.data(), ram.size());
 }
 
 void Environments::save(unsigned index, std::span<std::uint8_t> out) const {

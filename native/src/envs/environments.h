@@ -66,8 +66,6 @@ public:
     /// After how many steps an episode from each start is cut, and begins without idle frames; 0: as the rules say.
     void set_excerpts(std::span<const std::uint32_t> num_steps);
     void set_map(ProgressMap map) { map_ = std::move(map); }
-    /// Where the memory of every console goes after each call, [N, 2048]; null: nowhere.
-    void show_ram(std::uint8_t* rows) { ram_rows_ = rows; }
 
     /// `mask` and `seeds` and `starts` may be null. A start is an index, or begin_drawn, or begin_here: as the console stands.
     static constexpr std::int32_t begin_drawn = -1, begin_here = -2;
@@ -94,7 +92,6 @@ private:
     void begin(Environment& environment, unsigned thread, unsigned index, std::int32_t start, const Outputs& outputs) noexcept;
     void show(const Environment& environment, const Place& place, bool is_first) noexcept;
     void write_stack(const Environment& environment, const Place& place, std::uint8_t* rows) noexcept;
-    void write_ram(unsigned index) noexcept;
     [[nodiscard]] std::int32_t choose_start(const Environment& environment, unsigned index) const noexcept;
     [[nodiscard]] std::uint32_t excerpt_steps(std::int32_t start) const noexcept;
     [[nodiscard]] bool is_at_limit(const mario_episode& episode) const noexcept;
@@ -113,7 +110,6 @@ private:
     std::vector<double> cumulative_weights_;    ///< of the starts; empty: one after another
     std::vector<std::uint32_t> excerpts_;       ///< of the starts: steps, or 0; empty: none
     ProgressMap map_;
-    std::uint8_t* ram_rows_ = nullptr;
     std::vector<Environment> environments_;
     std::vector<std::uint8_t> frames_;          ///< [N, frame_stack, frame], a ring each
     /// Single frames need no ring: what was shown can be drawn again. Not the maximum of two, whose first is gone.

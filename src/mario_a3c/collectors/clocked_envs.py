@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from mario_a3c.envs.env_batch import EnvBatch, Pixels, Seeds, show_ram
+from mario_a3c.envs.env_batch import EnvBatch, Pixels, Seeds
 from mario_a3c.stateful import State
 
 _ARRAYS = (
@@ -44,9 +44,6 @@ class ClockedEnvs:
         self.envs.step(actions, observations)
         self.seconds += time.perf_counter() - started
         self.num_steps += 1
-
-    def show_ram(self, rows: Pixels) -> None:
-        show_ram(self.envs, rows)
 
     def state(self) -> State:
         return self.envs.state()

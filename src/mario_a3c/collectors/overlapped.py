@@ -67,22 +67,20 @@ class OverlappedCollector:
         *,
         frame_stack: int = 4,
         before_rollout: Callable[[], None] | None = None,
-        ram_bytes: int = 0,
     ) -> None:
         """`actors` act with a network that nobody else changes: `Execution.acting_copy`.
 
         `before_rollout` is called while nobody steps the environments: it may change where episodes begin.
-        With `ram_bytes` rollouts hold the consoles' memory beside what is seen.
         """
         self._before_rollout = before_rollout
         self._is_closed = False
         self.clocks = [ClockedEnvs(envs, self._raise_if_closed) for envs in groups]
         self._writers = [
-            SlotWriter(envs, actor, frame_stack, config.rollout_steps, ram_bytes)
+            SlotWriter(envs, actor, frame_stack, config.rollout_steps)
             for envs, actor in zip(self.clocks, actors, strict=True)
         ]
         self._device = actors[0].device
-        self._buffer = self._make_buffer(config.rollout_steps, frame_stack, ram_bytes)
+        self._buffer = self._make_buffer(config.rollout_steps, frame_stack)
         self._jobs: list[queue.SimpleQueue[Job | None]] = [queue.SimpleQueue() for _ in groups]
         # Daemons: one that is stuck must not keep the process from ending.
         self._threads = [
@@ -140,10 +138,9 @@ class OverlappedCollector:
         for clock in self.clocks:
             clock.close()
 
-    def _make_buffer(self, num_steps: int, frame_stack: int, ram_bytes: int) -> RolloutBuffer:
+    def _make_buffer(self, num_steps: int, frame_stack: int) -> RolloutBuffer:
         num_envs = sum(envs.num_envs for envs in self.clocks)
-        height, width = self.clocks[0].observations.shape[2:]
-        shape = RolloutShape(num_steps, num_envs, frame_stack, height, width, ram_bytes)
+        shape = RolloutShape(num_steps, num_envs, frame_stack, *self.clocks[0].observations.shape[2:])
         memory = self._writers[0].actor.model.initial_state(num_envs)
         return RolloutBuffer(2, shape, state=memory, device=self._device)
 

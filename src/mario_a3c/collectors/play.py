@@ -20,7 +20,7 @@ from mario_a3c.models.execution import wait_for_device
 
 Pixels = npt.NDArray[np.uint8]
 _DECIDED = ("actions", "log_probs", "values")
-_SEEN = ("frames", "ram", "episode_starts")
+_SEEN = ("frames", "episode_starts")
 
 
 class Play(Protocol):
@@ -28,7 +28,6 @@ class Play(Protocol):
 
     observation: Tensor  # [N, S, H, W]: what is decided about next
     starts: Tensor  # [N] bool: it is the first of its episode
-    ram: Tensor  # [N, R] uint8 of the host: where the environments write what is in their consoles beside it
 
     def warm_up(self) -> None: ...
 
@@ -58,7 +57,6 @@ class PlainPlay:
         self._actor, self._frame_stack = actor, shape.frame_stack
         self.observation = actor.observations
         self.starts = torch.ones(shape.num_envs, dtype=torch.bool)
-        self.ram = torch.zeros(shape.num_envs, shape.ram_bytes, dtype=torch.uint8)
 
     def warm_up(self) -> None:
         self._actor.warm_up()
@@ -67,7 +65,6 @@ class PlainPlay:
         self._slot = slot
         slot.frames[: self._frame_stack] = self.observation.transpose(0, 1)
         slot.episode_starts[0] = self.starts
-        slot.ram[0] = self.ram
 
     def decide(self, t: int) -> npt.NDArray[np.int64]:
         decision = self._actor.act(self.observation, self._slot.episode_starts[t])
@@ -83,7 +80,6 @@ class PlainPlay:
     def see(self, t: int, ended: npt.NDArray[np.bool_]) -> None:
         self.starts.copy_(torch.from_numpy(ended))
         self._slot.episode_starts[t + 1] = self.starts
-        self._slot.ram[t + 1] = self.ram
         push_frame(self.observation, self._slot.frames[t + self._frame_stack], self.starts)
 
     def end(self, slot: Rollout) -> None:
@@ -103,8 +99,6 @@ class RecordedPlay:
         self._frame = torch.zeros(self._rows.frames.shape[1:], dtype=torch.uint8, device=actor.device)
         self._host_frame, self._host_starts = _page_locked(self._frame), _page_locked(self.starts)
         self._host_actions = _page_locked(self._rows.actions[0])
-        self.ram = _page_locked(self._rows.ram[0])
-        self._ram = torch.zeros_like(self._rows.ram[0])
         self._is_recorded = False
         self._replay_decide: Callable[[], Any] = self._decide
         self._replay_see: Callable[[], Any] = self._see
@@ -125,7 +119,6 @@ class RecordedPlay:
         self._step.zero_()
         self._rows.frames[: self._frame_stack] = self.observation.transpose(0, 1)
         self._rows.episode_starts[0] = self.starts
-        self._rows.ram[0].copy_(self.ram)
 
     def decide(self, t: int) -> npt.NDArray[np.int64]:
         self._replay_decide()
@@ -156,9 +149,6 @@ class RecordedPlay:
         self.starts.copy_(self._host_starts, non_blocking=True)
         torch.clamp(self._step + 1, max=self._rows.num_steps, out=self._step)  # being recorded, it runs several times
         self._rows.episode_starts.index_copy_(0, self._step, self.starts[None])
-        if self.ram.numel():
-            self._ram.copy_(self.ram, non_blocking=True)
-            self._rows.ram.index_copy_(0, self._step, self._ram[None])
         row = self._step + self._frame_stack - 1
         as_words(self._rows.frames).index_copy_(0, row, as_words(self._frame)[None])
         push_frame(self.observation, self._frame, self.starts)

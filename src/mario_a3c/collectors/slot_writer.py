@@ -9,7 +9,7 @@ from torch import Tensor
 
 from mario_a3c.acting.actor import Actor
 from mario_a3c.collectors.play import make_play
-from mario_a3c.envs.env_batch import EnvBatch, show_ram
+from mario_a3c.envs.env_batch import EnvBatch
 from mario_a3c.experience.rollout import Rollout, RolloutShape
 from mario_a3c.models.memories import State as MemoryState
 from mario_a3c.models.memories import gather_envs
@@ -21,18 +21,15 @@ _FLAGS = ("rewards", "terminated", "truncated", "stuck")
 class SlotWriter:
     """Environments that show single frames, and the actor that plays them, one rollout of T steps after another."""
 
-    def __init__(self, envs: EnvBatch, actor: Actor, frame_stack: int, num_steps: int, ram_bytes: int = 0) -> None:
+    def __init__(self, envs: EnvBatch, actor: Actor, frame_stack: int, num_steps: int) -> None:
         if envs.observations.shape[1] != 1:
             raise ValueError(
                 f"the environments stack {envs.observations.shape[1]} frames; make them with frame_stack=1, "
                 "frames are stacked where they are learned from"
             )
         self.envs, self.actor, self.device = envs, actor, actor.device
-        height, width = envs.observations.shape[2:]
-        shape = RolloutShape(num_steps, envs.num_envs, frame_stack, height, width, ram_bytes)
+        shape = RolloutShape(num_steps, envs.num_envs, frame_stack, *envs.observations.shape[2:])
         self._play = make_play(actor, shape)
-        if ram_bytes:
-            show_ram(envs, self._play.ram.numpy())
         self._play.observation.copy_(torch.from_numpy(envs.observations))  # the first frame, S times
 
     def warm_up(self) -> None:

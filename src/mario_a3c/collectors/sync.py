@@ -23,16 +23,12 @@ class SyncCollector:
         *,
         frame_stack: int = 4,
         before_rollout: Callable[[], None] | None = None,
-        ram_bytes: int = 0,
     ) -> None:
-        """`before_rollout` is called while nobody steps the environments: it may change where episodes begin.
-
-        With `ram_bytes` rollouts hold the consoles' memory beside what is seen.
-        """
+        """`before_rollout` is called while nobody steps the environments: it may change where episodes begin."""
         self._before_rollout = before_rollout
-        self._writer = SlotWriter(envs, actor, frame_stack, config.rollout_steps, ram_bytes)
+        self._writer = SlotWriter(envs, actor, frame_stack, config.rollout_steps)
         height, width = envs.observations.shape[2:]
-        shape = RolloutShape(config.rollout_steps, envs.num_envs, frame_stack, height, width, ram_bytes)
+        shape = RolloutShape(config.rollout_steps, envs.num_envs, frame_stack, height, width)
         self._buffer = RolloutBuffer(1, shape, state=actor.memory, device=actor.device)
 
     def warm_up(self) -> Rollout:

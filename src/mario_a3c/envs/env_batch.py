@@ -1,16 +1,15 @@
 """What every batch of environments offers, whatever is played in it: the game, or a small task of the tests."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from mario_a3c.errors import ConfigError
 from mario_a3c.native.bindings import EndReason, EpisodeRecord
 from mario_a3c.stateful import State
 
-__all__ = ["EPISODE_DTYPE", "Bools", "EndReason", "EnvBatch", "Floats", "Pixels", "Seeds", "show_ram"]
+__all__ = ["EPISODE_DTYPE", "Bools", "EndReason", "EnvBatch", "Floats", "Pixels", "Seeds"]
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]
@@ -72,20 +71,3 @@ class EnvBatch(Protocol):
     def restore(self, state: State) -> None: ...
 
     def close(self) -> None: ...
-
-
-@runtime_checkable
-class ShowsRam(Protocol):
-    """Environments whose consoles can be looked into."""
-
-    def show_ram(self, rows: Pixels) -> None: ...
-
-
-def show_ram(envs: EnvBatch, rows: Pixels) -> None:
-    """From now on the memory of every console is written to `rows`, too, after every step: uint8 [N, RAM_BYTES]. Where
-    an episode ended it is that of the next one's beginning."""
-    if not isinstance(envs, ShowsRam):
-        raise ConfigError(
-            "--asymmetric-critic looks into the consoles, which only --vectorization native shows; leave one out"
-        )
-    envs.show_ram(rows)

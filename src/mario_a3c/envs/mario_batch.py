@@ -230,12 +230,6 @@ class MarioBatch:
         self._expect_open()
         return self._console.ram_of(env)
 
-    def show_ram(self, rows: Pixels) -> None:
-        """From now on the memory of every console is written here, too, after every step. [N, 2048]"""
-        self._expect_open()
-        self._native.show_ram(rows)
-        self._refresh()
-
     def console_state(self, env: int) -> bytes:
         """The state of one console: where an episode can begin again, here or in another batch."""
         self._expect_open()

@@ -20,7 +20,6 @@ LOG = logging.getLogger("mario.replay")
 STAT_LOG = logging.getLogger("mario.replay.stat")
 
 _HALVED = ("advantages", "target_values")
-_LATER = ("stuck", "ram")  # earlier checkpoints do not know of them
 _MOST_HALF = 65504.0
 _GIGABYTE = 1 << 30
 
@@ -158,8 +157,8 @@ class PrioritizedReplay:
             )
         self._num_sequences = state["num_sequences"]
         for name, each in self._store.items():
-            if name in _LATER and name not in state["store"]:
-                continue
+            if name == "stuck" and name not in state["store"]:
+                continue  # earlier checkpoints do not know of stuck steps
             each[: len(self)] = state["store"][name].to(each.device)
         self._generations.copy_(state["generations"])
         self._priorities.powers.copy_(state["powers"])

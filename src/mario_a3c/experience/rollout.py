@@ -21,7 +21,6 @@ class RolloutShape(NamedTuple):
     frame_stack: int = 4  # S
     height: int = 84
     width: int = 84
-    ram_bytes: int = 0  # of each console; 0: nobody looks at them
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,6 @@ class Rollout:
     """
 
     frames: Tensor  # [T + S, N, H, W] uint8
-    ram: Tensor  # [T + 1, N, R] uint8: the console's memory beside observation t
     episode_starts: Tensor  # [T + 1, N] bool: observation t is the first of its episode
     actions: Tensor  # [T, N] int64
     log_probs: Tensor  # [T, N]: of what was done, under whatever did it
@@ -56,14 +54,13 @@ class Rollout:
         cls, shape: RolloutShape, *, state: MemoryState | None = None, device: torch.device | str = "cpu"
     ) -> "Rollout":
         """A slot: everything allocated, nothing in it yet. `state` shows what the memory's looks like, [N, ...]."""
-        T, N, S, H, W, R = shape  # noqa: N806 -- axes are capitals
+        T, N, S, H, W = shape  # noqa: N806 -- axes are capitals
 
         def zeros(*size: int, dtype: torch.dtype = torch.float32) -> Tensor:
             return torch.zeros(size, dtype=dtype, device=device)
 
         return cls(
             frames=zeros(T + S, N, H, W, dtype=torch.uint8),
-            ram=zeros(T + 1, N, R, dtype=torch.uint8),
             episode_starts=zeros(T + 1, N, dtype=torch.bool),
             actions=zeros(T, N, dtype=torch.int64),
             terminated=zeros(T, N, dtype=torch.bool),
@@ -93,8 +90,7 @@ class Rollout:
 
     @property
     def shape(self) -> RolloutShape:
-        height, width = self.frames.shape[2:]
-        return RolloutShape(self.num_steps, self.num_envs, self.frame_stack, height, width, self.ram.shape[2])
+        return RolloutShape(self.num_steps, self.num_envs, self.frame_stack, *self.frames.shape[2:])
 
     def observations(self) -> Tensor:
         """[T + 1, N, S, H, W] uint8, made from single frames; none reaches into another episode."""

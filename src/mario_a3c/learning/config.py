@@ -32,10 +32,6 @@ class LearnerConfig:
         "it is, where an entropy lets it vanish",
     )
     floor_beta_final: float = option(0.0, "the same at the end of the run, on the schedule of the entropy")
-    asymmetric_critic: bool = option(
-        False,
-        "advantages come from a critic that also looks into the console's memory; whoever acts sees pictures alone",
-    )
     teacher: Path | None = option(
         None,
         "an agent whose policy is followed at first, by a network of any other shape: its checkpoint, or one of "

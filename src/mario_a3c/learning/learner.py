@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from mario_a3c.acting.actor import Weights
 from mario_a3c.algorithms.config import ReturnConfig
@@ -33,10 +33,9 @@ from mario_a3c.learning.recorded import RecordedSteps
 from mario_a3c.learning.recovery import Recovery
 from mario_a3c.learning.schedules import Annealing, CosineWithWarmup, Fading, Horizon
 from mario_a3c.learning.stats import STEP_NUMBERS, Tally, UpdateStats
-from mario_a3c.models.actor_critic import MarioActorCritic, ModelOutput
+from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.averaged_weights import AveragedWeights
 from mario_a3c.models.execution import Execution, RecordingError, is_memory_shortage
-from mario_a3c.models.ram_critic import RamCritic
 from mario_a3c.random_numbers import permutation
 from mario_a3c.stateful import State, check_fit
 
@@ -44,7 +43,6 @@ LOG = logging.getLogger("mario.learning")
 
 _LEAST_DEVIATION = 1e-8
 _KL = STEP_NUMBERS.index("kl")
-_RAM_CRITIC = "ram_critic"
 
 
 class Learner:
@@ -64,10 +62,9 @@ class Learner:
         seed: int = 0,
         failure_dir: Path | None = None,
         teacher: MarioActorCritic | None = None,
-        ram_critic: RamCritic | None = None,
     ) -> None:
         """`model` was prepared by `execution`, and so was a `teacher`, which has no memory. What could not be learned
-        from is saved to `failure_dir`. A `ram_critic` is learned, too; rollouts then hold the consoles' memory."""
+        from is saved to `failure_dir`."""
         self.config, self.model = config, model
         self.device = torch.device(execution.device)
         self.before_minibatch: Callable[[], None] | None = None
@@ -86,14 +83,13 @@ class Learner:
         self.teacher_schedule = Fading(config.teacher_beta, config.num_taught_updates(total_updates))
         self.gamma_schedule = Horizon(returns.gamma, returns.last_gamma, total_updates)
         self.averaged = AveragedWeights(model, config.ema_decay) if config.ema_decay else None
-        self._returns, self._seed, self._teacher, self._ram_critic = returns, seed, teacher, ram_critic
+        self._returns, self._seed, self._teacher = returns, seed, teacher
         self._optimizer = GuardedAdamW(
             model,
             lr=config.lr,
             weight_decay=config.weight_decay,
             epsilon=config.adam_epsilon,
             clip_grad=config.clip_grad,
-            beside={} if ram_critic is None else {_RAM_CRITIC: ram_critic},
         )
         self._scaler = execution.grad_scaler()
         # On the device: a recorded step reads them there.
@@ -286,7 +282,7 @@ class Learner:
         # What was not done has no ratio: what followed would have followed whatever was decided.
         log_rhos = (log_probs - piece.log_probs).where(teaches, 0.0)
         log_ratios = log_rhos if batch.is_replayed else log_probs - piece.anchor_log_probs
-        judged = output.value if self._ram_critic is None else self._judge(piece, output)
+        values = output.value[:-1]
         targets = compute_returns(
             replace(self._returns, target="vtrace") if batch.is_replayed else self._returns,
             gamma=self._gamma,
@@ -295,28 +291,11 @@ class Learner:
             terminated=piece.terminated,
             truncated=piece.truncated,
             truncation_values=piece.truncation_values,
-            values=judged[:-1].detach(),
-            bootstrap_value=judged[-1].detach(),
+            values=values.detach(),
+            bootstrap_value=output.value[-1].detach(),
         )
         weights = None if batch.weights is None else batch.weights.index_select(0, envs)
-        return Evaluation(
-            piece,
-            log_policy,
-            log_probs,
-            log_rhos,
-            log_ratios,
-            output.value[:-1],
-            judged[:-1],
-            targets,
-            teaches,
-            weights,
-        )
-
-    def _judge(self, piece: Rollout, output: ModelOutput) -> Tensor:
-        """Values [T + 1, n] by whoever sees more. The network learns its own, for itself."""
-        assert self._ram_critic is not None
-        correction: Tensor = self._ram_critic(piece.ram, output.features.detach())
-        return output.value.detach() + correction
+        return Evaluation(piece, log_policy, log_probs, log_rhos, log_ratios, values, targets, teaches, weights)
 
     @torch.no_grad()
     def _burn_in(self, piece: Rollout, num_steps: int) -> Rollout:
@@ -369,10 +348,8 @@ class Learner:
     def _value_losses(self, batch: "Batch", evaluation: "Evaluation") -> Tensor:
         values, targets = evaluation.values, evaluation.targets.vs
         if self.config.value_clip and not batch.is_replayed:
-            own = clipped_value_loss(values, targets, evaluation.piece.values, self.config.value_clip)
-        else:
-            own = value_loss(values, targets)
-        return own if self._ram_critic is None else own + value_loss(evaluation.judged, targets)
+            return clipped_value_loss(values, targets, evaluation.piece.values, self.config.value_clip)
+        return value_loss(values, targets)
 
     def _moments(self, batch: "Batch", pieces: tuple[Tensor, ...]) -> tuple[Tensor, Tensor] | None:
         """Mean and deviation of a minibatch's advantages, looked up beforehand where it comes in several pieces."""
@@ -425,16 +402,13 @@ class Learner:
     def _trained_state(self) -> dict[str, State]:
         parameters = {name: each.detach().clone() for name, each in self.model.named_parameters()}
         averaged = {} if self.averaged is None else self.averaged.state()
-        trained = {"model": parameters, "optimizer": self._optimizer.state(), "averaged": averaged}
-        if self._ram_critic is not None:
-            trained[_RAM_CRITIC] = {name: each.detach().clone() for name, each in self._ram_critic.named_parameters()}
-        return trained
+        return {"model": parameters, "optimizer": self._optimizer.state(), "averaged": averaged}
 
     @torch.no_grad()
     def _restore_trained(self, state: State) -> None:
-        _put(state["model"], self.model, "network")
-        if self._ram_critic is not None:
-            _put(state[_RAM_CRITIC], self._ram_critic, "critic of the console's memory")
+        check_fit("network", state["model"], dict(self.model.named_parameters()))
+        for name, parameter in self.model.named_parameters():
+            parameter.copy_(state["model"][name])
         self._optimizer.restore(state["optimizer"])
         self._recorded.forget()  # the moments lie elsewhere now
         if self.averaged is not None and state["averaged"]:
@@ -464,18 +438,10 @@ class Evaluation(NamedTuple):
     log_probs: Tensor
     log_rhos: Tensor  # to the policy that acted
     log_ratios: Tensor  # to the policy with which the update began
-    values: Tensor  # what the network expects of what it sees
-    judged: Tensor  # what whoever makes the targets expects: the same, or more
+    values: Tensor
     targets: Targets
     teaches: Tensor  # bool: the policy learns from this step, which was not stuck
     weights: Tensor | None  # [n]
-
-
-def _put(tensors: State, module: nn.Module, what: str) -> None:
-    parameters = dict(module.named_parameters())
-    check_fit(what, tensors, parameters)
-    for name, parameter in parameters.items():
-        parameter.copy_(tensors[name])
 
 
 def moments_of(advantages: Tensor, teaches: Tensor) -> tuple[Tensor, Tensor]:
@@ -489,7 +455,7 @@ def moments_of(advantages: Tensor, teaches: Tensor) -> tuple[Tensor, Tensor]:
 def diagnose(evaluation: Evaluation, clip_range: float) -> dict[str, Tensor]:
     """What says whether learning is healthy. [] each"""
     log_ratios, targets = evaluation.log_ratios, evaluation.targets
-    unexplained = (targets.vs - evaluation.judged).var(correction=0) / (targets.vs.var(correction=0) + _LEAST_DEVIATION)
+    unexplained = (targets.vs - evaluation.values).var(correction=0) / (targets.vs.var(correction=0) + _LEAST_DEVIATION)
     return {
         "kl": kl_of_step(log_ratios).mean(),
         "clip_fraction": ((log_ratios.exp() - 1).abs() > clip_range).float().mean(),

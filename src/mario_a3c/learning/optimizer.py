@@ -4,8 +4,6 @@ The class `torch.optim.AdamW` is not used, only its function: making any `Optimi
 seconds at every start.
 """
 
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor, nn
 from torch.optim.adamw import adamw
@@ -19,20 +17,8 @@ _BETA1, _BETA2 = 0.9, 0.999
 class GuardedAdamW:
     """The fused kernel checks a flag on the device: a GPU is never waited for."""
 
-    def __init__(
-        self,
-        model: nn.Module,
-        *,
-        lr: float,
-        weight_decay: float,
-        epsilon: float,
-        clip_grad: float,
-        beside: Mapping[str, nn.Module] | None = None,
-    ) -> None:
-        """What is learned `beside` the model has names of its own, and gradients that are clipped for themselves."""
-        others = {name: dict(module.named_parameters(name)) for name, module in (beside or {}).items()}
-        self._parts = [dict(model.named_parameters()), *others.values()]
-        self._named = {name: each for part in self._parts for name, each in part.items()}
+    def __init__(self, model: nn.Module, *, lr: float, weight_decay: float, epsilon: float, clip_grad: float) -> None:
+        self._named = dict(model.named_parameters())
         self._weight_decay, self._epsilon = weight_decay, epsilon
         self._clip_grad = clip_grad or float("inf")
         self._lr = torch.tensor(lr, device=next(model.parameters()).device)  # there, where a recorded step reads it
@@ -44,15 +30,14 @@ class GuardedAdamW:
         self._lr.fill_(lr)
 
     def step(self, loss: Tensor, scaler: torch.amp.GradScaler) -> tuple[Tensor, Tensor]:
-        """Applies the gradients if they and `loss` are finite: [] the norm of the model's before clipping, [] 1 where
-        it did not."""
+        """Applies the gradients if they and `loss` are finite: [] the norm before clipping, [] 1 where it did not."""
         scaler.unscale_(self)  # type: ignore[arg-type]
-        norms = torch.stack([nn.utils.clip_grad_norm_(part.values(), self._clip_grad) for part in self._parts])
-        is_skipped = (~(torch.isfinite(norms).all() & torch.isfinite(loss))).float()
+        norm = nn.utils.clip_grad_norm_(self._named.values(), self._clip_grad)
+        is_skipped = (~(torch.isfinite(norm) & torch.isfinite(loss))).float()
         self._apply(is_skipped)
         scaler.update()
         self.forget_gradients()
-        return norms[0], is_skipped
+        return norm, is_skipped
 
     def forget_gradients(self) -> None:
         for parameter in self._named.values():

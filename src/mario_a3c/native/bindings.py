@@ -22,7 +22,7 @@ from ctypes import (
 from enum import IntEnum
 from typing import Any
 
-ABI_VERSION = 13
+ABI_VERSION = 12
 
 
 class Status(IntEnum):
@@ -355,7 +355,6 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "mario_envs_set_weights": (c_int32, [c_void_p, c_void_p, c_uint32]),
     "mario_envs_set_excerpts": (c_int32, [c_void_p, c_void_p, c_uint32]),
     "mario_envs_set_map": (c_int32, [c_void_p, c_void_p, c_uint32, c_void_p, c_uint32]),
-    "mario_envs_show_ram": (c_int32, [c_void_p, c_void_p]),
     "mario_envs_reset": (c_int32, [c_void_p] * 7),
     "mario_envs_step": (c_int32, [c_void_p] * 12),
     "mario_envs_state_bytes": (c_size_t, [c_void_p]),

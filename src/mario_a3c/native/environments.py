@@ -9,7 +9,7 @@ import numpy.typing as npt
 from mario_a3c.errors import SaveStateError
 from mario_a3c.native.batch import BatchConsole
 from mario_a3c.native.bindings import EnvRules, EpisodeRecord, MapAreaRecord
-from mario_a3c.native.console import RAM_BYTES, Handle, in_range
+from mario_a3c.native.console import Handle, in_range
 from mario_a3c.native.game_record import GAME_DTYPE
 from mario_a3c.native.library import check, load_library
 
@@ -103,14 +103,6 @@ class Environments:
             self._address, areas.ctypes.data, len(areas), numbers.ctypes.data, len(numbers)
         )
         check(self._library, status)
-
-    def show_ram(self, rows: npt.NDArray[np.uint8]) -> None:
-        """From the next reset or step on the memory of every console goes here too. [N, 2048]"""
-        expected = (self.batch.num_consoles, RAM_BYTES)
-        if rows.shape != expected or rows.dtype != np.uint8 or not (rows.flags.c_contiguous and rows.flags.writeable):
-            raise ValueError(f"a writable, contiguous uint8 array of shape {expected} was expected, got {rows.shape}")
-        check(self._library, self._library.mario_envs_show_ram(self._address, rows.ctypes.data))
-        self._ram_rows = rows  # which the environments write to as long as they are
 
     def save(self, env: int) -> bytes:
         """What the environment remembers beside its console."""

@@ -28,10 +28,7 @@ from mario_a3c.learning.adaptive import AdaptiveControl
 from mario_a3c.learning.learner import Learner
 from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.config import ModelConfig
-from mario_a3c.models.execution import DTYPES, Execution, choose_device, decide_execution
-from mario_a3c.models.ram_critic import RamCritic
-from mario_a3c.models.surroundings import Surroundings
-from mario_a3c.native.console import RAM_BYTES
+from mario_a3c.models.execution import Execution, choose_device, decide_execution
 from mario_a3c.native.cores import num_cores
 from mario_a3c.native.host_memory import keep_freed_memory
 from mario_a3c.training.env_start import make_groups, record_start
@@ -83,7 +80,7 @@ def build_training(
     learner = Learner(
         config.learner, config.returns, model, execution,
         total_updates=config.budget.num_scheduled_updates, seed=config.vector_env.seed, failure_dir=failure_dir,
-        teacher=teacher, ram_critic=make_ram_critic(config, execution, model),
+        teacher=teacher,
     )  # fmt: skip
     parts = assemble(config, execution, learner, envs, starts, stop)
 
@@ -158,17 +155,6 @@ def make_model(
     return execution.prepare(model)
 
 
-def make_ram_critic(config: TrainingConfig, execution: Execution, model: MarioActorCritic) -> RamCritic | None:
-    """Drawn by the seed as well."""
-    if not config.learner.asymmetric_critic:
-        return None
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(config.vector_env.seed)
-        critic = RamCritic(model.memory.output_size, RAM_BYTES, surroundings=Surroundings())
-    critic.precision = DTYPES[execution.precision]
-    return critic.to(execution.device)
-
-
 def assemble(
     config: TrainingConfig,
     execution: Execution,
@@ -209,26 +195,19 @@ def make_collector(
     actors = [Actor(acting, execution, each, seed=seed) for each in streams]
     if config.collector.overlap_collect:
         overlapped = OverlappedCollector(
-            config.collector, envs, actors,
-            frame_stack=frame_stack, before_rollout=weigh_starts(starts, envs), ram_bytes=ram_bytes(config),
-        )  # fmt: skip
+            config.collector, envs, actors, frame_stack=frame_stack, before_rollout=weigh_starts(starts, envs)
+        )
         return overlapped, Timing(overlapped.clocks, overlapped.busy_seconds, rollout_steps=rollout_steps)
     clocked = ClockedEnvs(envs[0], stop.abandon_if_set)
     sync = SyncCollector(
-        config.collector, clocked, actors[0],
-        frame_stack=frame_stack, before_rollout=weigh_starts(starts, envs), ram_bytes=ram_bytes(config),
-    )  # fmt: skip
+        config.collector, clocked, actors[0], frame_stack=frame_stack, before_rollout=weigh_starts(starts, envs)
+    )
     return sync, Timing([clocked], rollout_steps=rollout_steps)
-
-
-def ram_bytes(config: TrainingConfig) -> int:
-    """Of each console's memory, in rollouts."""
-    return RAM_BYTES if config.learner.asymmetric_critic else 0
 
 
 def make_replay(config: TrainingConfig, execution: Execution, model: MarioActorCritic) -> PrioritizedReplay:
     num_envs = config.vector_env.num_envs
-    shape = RolloutShape(config.collector.rollout_steps, num_envs, *model.observation_shape, ram_bytes(config))
+    shape = RolloutShape(config.collector.rollout_steps, num_envs, *model.observation_shape)
     return PrioritizedReplay(
         config.replay, shape,
         total_updates=config.budget.num_scheduled_updates, state=model.initial_state(num_envs),

@@ -38,7 +38,7 @@ FREE_SETTINGS = (
 FIXED_SETTINGS = (
     "model.", "vector_env.num_envs", "vector_env.seed", "vector_env.vectorization", "vector_env.backend",
     "vector_env.env.", "starts.", "curriculum.curriculum", "collector.overlap_collect", "collector.env_groups",
-    "learner.ema_decay", "learner.asymmetric_critic", "replay.per", "replay.per_capacity", "replay.per_memory_gb",
+    "learner.ema_decay", "replay.per", "replay.per_capacity", "replay.per_memory_gb",
 )  # fmt: skip
 """What the saved state has its shape and meaning from."""
 _SEQUENCE_LENGTH = "collector.rollout_steps"  # fixed, too, where sequences of it are replayed

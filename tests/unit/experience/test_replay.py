@@ -28,7 +28,6 @@ def random_rollout(seed: int, shape: RolloutShape = SHAPE) -> Rollout:
     for name in ("log_probs", "values", "rewards", "advantages", "target_values"):
         getattr(rollout, name).normal_(generator=generator)
     rollout.state["hidden"].normal_(generator=generator)
-    rollout.ram.random_(0, 256, generator=generator)
     return rollout
 
 
@@ -109,35 +108,6 @@ def test_a_sample_is_what_was_stored_with_its_memory_and_probabilities() -> None
             sample.rollout.advantages[:, column], original.advantages[:, env], rtol=1e-3, atol=1e-3
         )
     assert sample.rollout.advantages.dtype == torch.float32
-
-
-def test_a_sample_holds_the_memory_of_the_consoles() -> None:
-    shape = SHAPE._replace(ram_bytes=7)
-    replay, rollouts = make_replay(shape, per_save=True), [random_rollout(seed, shape) for seed in range(3)]
-    for rollout in rollouts:
-        assert rollout.ram.any()
-        replay.push(rollout)
-    restored = make_replay(shape, per_save=True)
-    restored.restore(replay.state())
-    for each in (replay, restored):
-        sample = each.sample()
-        assert sample.rollout.ram.shape == (SHAPE.num_steps + 1, 6, 7)
-        for column, place in enumerate(sample.indices.tolist()):
-            assert torch.equal(sample.rollout.ram[:, column], rollouts[place // 4].ram[:, place % 4])
-    assert replay.bytes_per_sequence == make_replay().bytes_per_sequence + (SHAPE.num_steps + 1) * 7
-
-
-def test_sequences_that_were_saved_before_there_was_memory_in_them_are_taken_up() -> None:
-    replay = make_replay(per_save=True)
-    for seed in range(3):
-        replay.push(random_rollout(seed))
-    saved = replay.state()
-    del saved["store"]["ram"]
-    other = make_replay(per_save=True)
-    other.restore(saved)
-    ours, theirs = replay.sample(), other.sample()
-    assert torch.equal(ours.rollout.frames, theirs.rollout.frames)
-    assert theirs.rollout.ram.numel() == 0
 
 
 def test_the_documented_view_of_a_sample() -> None:

@@ -8,7 +8,6 @@ from mario_a3c.experience.frames import push_frame, stack_frames
 from mario_a3c.experience.rollout import Rollout, RolloutBuffer, RolloutShape
 
 T, N, S, H, W = 7, 3, 4, 5, 6  # axes; pixels that do not fill whole words
-R = 11  # bytes of a console's memory
 
 
 def random_frames(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
@@ -87,40 +86,6 @@ def test_later_steps_of_a_rollout_see_what_they_saw(first: int) -> None:
     later = rollout.steps_from(first, {})
     assert later.num_steps == T - first
     assert torch.equal(later.observations(), rollout.observations()[first:])
-
-
-def rollout_with_memory() -> Rollout:
-    rollout = Rollout.empty(RolloutShape(T, N, S, H, W, R))
-    rollout.ram.copy_(torch.arange((T + 1) * N * R).view(T + 1, N, R) % 251)
-    return rollout
-
-
-def test_the_memory_of_consoles_has_its_place_and_counts() -> None:
-    rollout, blind = rollout_with_memory(), Rollout.empty(RolloutShape(T, N, S, H, W))
-    assert rollout.ram.shape == (T + 1, N, R)
-    assert rollout.ram.dtype == torch.uint8
-    assert rollout.shape == RolloutShape(T, N, S, H, W, R)
-    assert rollout.num_bytes() == blind.num_bytes() + (T + 1) * N * R
-    assert blind.ram.shape == (T + 1, N, 0)
-    assert blind.shape == RolloutShape(T, N, S, H, W, 0)
-    assert Rollout.empty(rollout.shape).shape == rollout.shape
-
-
-def test_some_environments_have_their_own_memory() -> None:
-    rollout = rollout_with_memory()
-    chosen = rollout.select(torch.tensor([2, 0]))
-    assert torch.equal(chosen.ram, rollout.ram[:, [2, 0]])
-    assert chosen.shape == RolloutShape(T, 2, S, H, W, R)
-    blind = Rollout.empty(RolloutShape(T, N, S, H, W)).select(torch.tensor([2, 0]))
-    assert blind.ram.shape == (T + 1, 2, 0)
-
-
-@pytest.mark.parametrize("first", [1, 3, 6])
-def test_later_steps_have_the_memory_beside_what_they_saw(first: int) -> None:
-    rollout = rollout_with_memory()
-    later = rollout.steps_from(first, {})
-    assert len(later.ram) == later.num_steps + 1
-    assert torch.equal(later.ram, rollout.ram[first:])
 
 
 def test_a_full_slot_is_the_rollout_and_not_a_copy() -> None:
