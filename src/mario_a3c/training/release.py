@@ -170,7 +170,9 @@ def describe_release(release: Release) -> str:
         metadata = read_metadata(agent.path)
         config = config_in(agent.path, metadata)
         lines.append(_row(agent, metadata, config))
-        commands += [f"# {agent.path.name}, commit {metadata.get('code_revision')}", training_command(metadata, config)]
+        note = f", {metadata['note']}" if "note" in metadata else ""  # what no flag says
+        heading = f"# {agent.path.name}, commit {metadata.get('code_revision')}{note}"
+        commands += [heading, training_command(metadata, config)]
     return "\n".join([*lines, *commands, "```", "", "[experiments]: ../docs/experiments.md", ""])
 
 

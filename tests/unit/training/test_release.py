@@ -118,6 +118,13 @@ def test_the_page_tells_how_each_agent_was_made(folder: Path) -> None:
     page = describe_release(read_release(folder))
     assert "| `all.pt` | generalist | 1-1, 1-2 | nature, gru | custom | 99 |" in page
     assert "mario train --world 4 --stage 4 --action-set custom --actions noop right" in page
+    assert "# 4-4.pt, commit None\n" in page
+
+
+def test_the_page_tells_what_no_flag_says(folder: Path) -> None:
+    write_agent(folder / "4-4.pt", tiny_agent_config(world=4, stage=4), metadata={"note": "by hand"})
+    write_manifest(folder, [{"file": "4-4.pt", "stages": ["4-4"]}])
+    assert "# 4-4.pt, commit None, by hand\nmario train" in describe_release(read_release(folder))
 
 
 def test_flags_lead_from_a_preset_to_a_config() -> None:
