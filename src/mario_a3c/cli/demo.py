@@ -103,7 +103,8 @@ def play_tour(release: "Release", arguments: Arguments, cache: CacheDir) -> "tup
 def play_until_cleared(
     player: "NetworkPlayer", agent: "Agent", stages: "Sequence[Stage]", arguments: Arguments, cache: CacheDir
 ) -> "dict[Stage, list[EpisodeResult]]":
-    """The tries of each stage, up to the first that clears it. Lanes that would be idle make the next tries already."""
+    """The tries of each stage, up to the first that clears it. Most first ones do; where one has failed, lanes that
+    would be idle make the next tries already."""
     from mario_a3c.evaluation.episodes import EpisodeSpec
     from mario_a3c.evaluation.runner import play_episodes
     from mario_a3c.native.cores import num_cores
@@ -113,7 +114,7 @@ def play_until_cleared(
     tries: dict[Stage, list[EpisodeResult]] = {stage: [] for stage in stages}
     while left := [stage for stage, made in tries.items() if not _is_over(made, arguments.tries)]:
         made = len(tries[left[0]])
-        each = min(arguments.tries - made, max(1, num_lanes // len(left)))
+        each = min(arguments.tries - made, max(1, num_lanes // len(left))) if made else 1
         specs = [EpisodeSpec(stage, "sampled", made + number) for stage in left for number in range(each)]
         LOG.info("%s: %d episodes of %d stages", agent.metadata.get("run", "agent"), len(specs), len(left))
         how_far = HowFar(len(specs), "episodes", LOG)

@@ -78,12 +78,12 @@ def test_tries_end_with_the_first_clear_however_many_are_played_at_once(monkeypa
         return [SimpleNamespace(spec=spec, is_clear=(str(spec.stage), spec.number) in clears) for spec in specs]
 
     monkeypatch.setattr("mario_a3c.evaluation.runner.play_episodes", play)
-    player: Any = SimpleNamespace(num_lanes=4, max_threads=1)
+    player: Any = SimpleNamespace(num_lanes=6, max_threads=1)
     agent: Any = SimpleNamespace(config=tiny_agent_config(), metadata={})
     cache: Any = None
     stages = [Stage(1, 1), Stage(1, 2), Stage(1, 3)]
     tries = play_until_cleared(player, agent, stages, Arguments(tries=5), cache)
     assert [len(tries[stage]) for stage in stages] == [1, 3, 5]
     assert played[0] == [("1-1", 0), ("1-2", 0), ("1-3", 0)]
-    assert played[1] == [("1-2", 1), ("1-2", 2), ("1-3", 1), ("1-3", 2)]
-    assert played[2] == [("1-3", 3), ("1-3", 4)]
+    assert played[1] == [("1-2", 1), ("1-2", 2), ("1-2", 3), ("1-3", 1), ("1-3", 2), ("1-3", 3)]
+    assert played[2] == [("1-3", 4)]
