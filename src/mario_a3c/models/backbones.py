@@ -57,6 +57,16 @@ class ResidualBlock(nn.Module):
         y = self.conv2(functional.relu(self.norm2(y)))
         return x + y
 
+    def begin_as_nothing(self) -> "ResidualBlock":
+        """Until something is learned here, what goes in comes out: a trained network may grow by it."""
+        nn.init.zeros_(self.conv2.weight)
+        nn.init.zeros_(self.conv2.bias)  # type: ignore[arg-type]
+        return self
+
+    @property
+    def is_nothing(self) -> bool:
+        return not self.conv2.weight.any() and self.conv2.bias is not None and not self.conv2.bias.any()
+
 
 class ImpalaBlock(nn.Module):
     """Convolution, max-pool to half the size, residual blocks."""
@@ -142,8 +152,12 @@ def impala_convolutions(config: ModelConfig, in_channels: int) -> nn.Sequential:
 
 
 def nature_convolutions(config: ModelConfig, in_channels: int) -> nn.Sequential:
-    """Mnih et al. 2015; the last ReLU is the backbone's own."""
+    """Mnih et al. 2015, and residual blocks after each convolution; the last ReLU is the backbone's own."""
     first, second, third = config.nature_channels
+    after_first, after_second, after_third = (
+        [ResidualBlock(channels, config.layer_norm).begin_as_nothing() for _ in range(count)]
+        for channels, count in zip(config.nature_channels, config.nature_blocks, strict=True)
+    )
 
     def convolution(channels_before: int, channels: int, size: int, stride: int) -> nn.Module:
         return orthogonal(nn.Conv2d(channels_before, channels, size, stride), gain=2**0.5)
@@ -151,12 +165,13 @@ def nature_convolutions(config: ModelConfig, in_channels: int) -> nn.Sequential:
     return nn.Sequential(
         orthogonal(FirstConvolution(in_channels, first, 8, stride=4), gain=2**0.5),
         normalisation(first, config.layer_norm),
-        nn.ReLU(),
+        nn.Sequential(*after_first, nn.ReLU()),
         convolution(first, second, 4, stride=2),
         normalisation(second, config.layer_norm),
-        nn.ReLU(),
+        nn.Sequential(*after_second, nn.ReLU()),
         convolution(second, third, 3, stride=1),
         normalisation(third, config.layer_norm),
+        *after_third,
     )
 
 

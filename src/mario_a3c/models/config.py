@@ -20,6 +20,10 @@ class ModelConfig:
     nature_channels: tuple[int, int, int] = option(
         (32, 64, 64), "channels of the three convolutions of the nature backbone"
     )
+    nature_blocks: tuple[int, int, int] = option(
+        (0, 0, 0),
+        "residual blocks after each of them, which change nothing at first: weights of a network with fewer fit",
+    )
     impala_channels: tuple[int, ...] = option((16, 32, 32), "channels of each block of the impala backbone")
     residual_blocks: int = option(2, "residual blocks in each block of the impala backbone")
     layer_norm: bool = option(False, "normalise the activations of the backbone")
@@ -46,8 +50,12 @@ class ModelConfig:
         for flag, size in sizes.items():
             if size < 1:
                 raise ConfigError(f"{flag} must be at least 1, got {size}")
-        if self.residual_blocks < 0:
-            raise ConfigError(f"--residual-blocks must not be negative, got {self.residual_blocks}")
+        for flag, least in {
+            "--nature-blocks": min(self.nature_blocks),
+            "--residual-blocks": self.residual_blocks,
+        }.items():
+            if least < 0:
+                raise ConfigError(f"{flag} must not be negative, got {least}")
         has_heads = self.recurrent_type in ("transformer", "gtrxl")
         if has_heads and self.recurrent_hidden_size % (2 * self.transformer_heads):
             raise ConfigError(

@@ -16,6 +16,7 @@ from mario_a3c.config import TrainingConfig
 from mario_a3c.envs.actions import action_names
 from mario_a3c.envs.config import MarioEnvConfig
 from mario_a3c.errors import CheckpointError
+from mario_a3c.models.backbones import ResidualBlock
 from mario_a3c.models.config import ModelConfig
 from mario_a3c.models.execution import choose_device
 from mario_a3c.options import flag_of
@@ -26,7 +27,7 @@ LOG = logging.getLogger("mario.train")
 
 # Options of the network that its weights say nothing about, or that only one kind of network has.
 _NO_WEIGHTS = ("parameter_noise",)
-_ONLY_NATURE = ("nature_channels",)
+_ONLY_NATURE = ("nature_channels", "nature_blocks")
 _ONLY_IMPALA = ("impala_channels", "residual_blocks")
 _ONLY_MEMORY = ("recurrent_hidden_size",)
 _ONLY_TRANSFORMER = ("transformer_layers", "transformer_heads", "memory_length")
@@ -47,11 +48,19 @@ class InitialWeights:
     def put_into(self, model: nn.Module) -> None:
         """Half precision becomes the model's own; devices and memory formats stay as they are."""
         ours = dict(model.named_parameters())
+        for name in grown_by(model) - self.tensors.keys():
+            del ours[name]
         check_fit(f"network of {self.origin['file']}", self.tensors, ours)
         for name, parameter in ours.items():
             parameter.copy_(self.tensors[name])
             if name.startswith(_POLICY_HEAD):  # its last layer: what it computes are the logits
                 parameter.div_(self.temperature)
+
+
+def grown_by(model: nn.Module) -> set[str]:
+    """Parameters of blocks that change nothing yet: weights of a network without them fit."""
+    blocks = {name: each for name, each in model.named_modules() if isinstance(each, ResidualBlock) and each.is_nothing}
+    return {f"{at}.{name}" for at, block in blocks.items() for name, _ in block.named_parameters()}
 
 
 class Difference(NamedTuple):
@@ -99,7 +108,7 @@ def misfits(theirs: TrainingConfig, model: ModelConfig, env: MarioEnvConfig) -> 
     """Options without which weights mean nothing: the network's, the actions', and the size of an observation."""
     for field in dataclasses.fields(ModelConfig):
         before, now = getattr(theirs.model, field.name), getattr(model, field.name)
-        if before != now and _matters(field.name, theirs.model, model):
+        if before != now and _matters(field.name, theirs.model, model) and not _only_grows(field.name, before, now):
             yield Difference(flag_of(field), before, now)
     yield from env_misfits(theirs.vector_env.env, env)
 
@@ -126,6 +135,11 @@ def _matters(name: str, *models: ModelConfig) -> bool:
     if name in _ONLY_TRANSFORMER:
         return any(model.recurrent_type in ("transformer", "gtrxl") for model in models)
     return True
+
+
+def _only_grows(name: str, before: Any, now: Any) -> bool:
+    """More blocks, which begin as nothing."""
+    return name == "nature_blocks" and all(few <= many for few, many in zip(before, now, strict=True))
 
 
 def _expect_fit(path: Path, differences: list[Difference]) -> None:

@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from mario_a3c.errors import ConfigError
-from mario_a3c.models.backbones import Backbone, FirstConvolution, ImpalaBlock, as_blocks, as_input
+from mario_a3c.models.backbones import Backbone, FirstConvolution, ImpalaBlock, ResidualBlock, as_blocks, as_input
 from mario_a3c.models.config import ModelConfig
 
 SHAPE = (4, 36, 36)
@@ -68,6 +68,32 @@ def test_the_nature_backbone_has_the_channels_that_it_is_given() -> None:
     assert widths(nature_channels=(8, 16, 12)) == [8, 16, 12]
     with pytest.raises(ConfigError, match="--nature-channels must be at least 1, got 0"):
         ModelConfig(nature_channels=(8, 0, 8))
+
+
+@pytest.mark.parametrize("layer_norm", [False, True])
+def test_a_nature_backbone_that_grows_sees_what_it_saw_and_learns_in_its_new_blocks(layer_norm: bool) -> None:
+    plain = Backbone(ModelConfig(backbone="nature", hidden_size=8, layer_norm=layer_norm), SHAPE)
+    config = ModelConfig(backbone="nature", hidden_size=8, layer_norm=layer_norm, nature_blocks=(1, 0, 2))
+    grown = Backbone(config, SHAPE)
+    missing = grown.load_state_dict(plain.state_dict(), strict=False).missing_keys
+    assert len({name.rsplit(".", 2)[0] for name in missing}) == 3
+    assert torch.equal(grown(pictures(3)), plain(pictures(3)))
+    grown(pictures(3)).sum().backward()
+    blocks = [each for each in grown.modules() if isinstance(each, ResidualBlock)]
+    assert [block.is_nothing for block in blocks] == [True] * 3
+    with torch.no_grad():
+        for block in blocks:
+            assert block.conv2.weight.grad is not None
+            block.conv2.weight -= block.conv2.weight.grad
+    assert not any(block.is_nothing for block in blocks)
+    assert not torch.equal(grown(pictures(3)), plain(pictures(3)))
+
+
+def test_blocks_are_counted_from_zero() -> None:
+    with pytest.raises(ConfigError, match="--nature-blocks must not be negative, got -1"):
+        ModelConfig(nature_blocks=(0, -1, 0))
+    with pytest.raises(ConfigError, match="--residual-blocks must not be negative, got -2"):
+        ModelConfig(residual_blocks=-2)
 
 
 @pytest.mark.parametrize("channels", [1, 3, 4])

@@ -18,9 +18,10 @@ from mario_a3c.config.run import RunConfig
 from mario_a3c.envs.config import MarioEnvConfig
 from mario_a3c.errors import CheckpointError, ConfigError
 from mario_a3c.learning.config import LearnerConfig
+from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.config import ModelConfig
 from mario_a3c.training.run import TrainingResult, run_training
-from mario_a3c.training.warm_start import misfits
+from mario_a3c.training.warm_start import InitialWeights, misfits
 from tests.support.checkpoints import NAMES
 from tests.support.runs import ROLLOUT, SHORT, corridor_config, play_the_corridor
 
@@ -169,6 +170,28 @@ def test_only_options_that_the_weights_depend_on_have_to_fit() -> None:
     custom = MarioEnvConfig(action_set="custom", actions=("noop", "right"))
     (difference,) = misfits(theirs, ModelConfig(backbone="nature"), custom)
     assert difference.remedy == "--action-set simple"
+
+
+def test_weights_fit_a_network_with_more_blocks_and_none_with_fewer() -> None:
+    small, large = (ModelConfig(backbone="nature", nature_blocks=(0, count, 1)) for count in (0, 1))
+    env = MarioEnvConfig()
+    assert list(misfits(replace(TrainingConfig(), model=small), large, env)) == []
+    (difference,) = misfits(replace(TrainingConfig(), model=large), small, env)
+    assert difference.remedy == "--nature-blocks 0 1 1"
+
+    before, after = MarioActorCritic(small, num_actions=3), MarioActorCritic(large, num_actions=3)
+    theirs = {name: each.detach() for name, each in before.named_parameters()}
+    InitialWeights(theirs, {"file": "small.pt"}).put_into(after)
+    observations = torch.randint(256, (5, *before.observation_shape), dtype=torch.uint8)
+    starts = torch.ones(5, dtype=torch.bool)
+    first, second = (net.step(observations, starts, net.initial_state(5)) for net in (before, after))
+    assert torch.equal(first.logits, second.logits)
+
+    del theirs["backbone.convolutions.8.conv1.weight"]
+    with torch.no_grad():  # a block that is something has to come from somewhere
+        dict(after.named_parameters())["backbone.convolutions.8.conv2.weight"].add_(1.0)
+    with pytest.raises(CheckpointError, match=r"does not fit this run: 1 tensors differ, .*convolutions\.8\.conv1"):
+        InitialWeights(theirs, {"file": "small.pt"}).put_into(after)
 
 
 def test_a_network_of_other_shapes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
