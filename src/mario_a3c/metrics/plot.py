@@ -31,11 +31,11 @@ def plot_run(run: Path, target: Path) -> Path:
     """Draws the metrics of a run's folder, or of a file of records, to a PNG file."""
     records = _records_to_draw(run)
     rows = -(-len(PANELS) // _COLUMNS)
-    figure = _figure(run, (4.2 * _COLUMNS, 2.6 * rows))
+    figure = new_figure(run.name, (4.2 * _COLUMNS, 2.6 * rows))
     unit = ProgressUnit.of_run(run).value
     for axes, (title, curves) in zip(figure.subplots(rows, _COLUMNS).flat, PANELS, strict=False):
         draw_panel(axes, title.format(unit=unit), curves, records)
-    return _save(figure, target)
+    return save_figure(figure, target)
 
 
 def plot_stages(run: Path, target: Path) -> Path | None:
@@ -45,14 +45,14 @@ def plot_stages(run: Path, target: Path) -> Path | None:
     if len(stages) < 2:
         return None
     worlds, numbers = (sorted({name.split("-")[part] for name in stages}) for part in (0, 1))
-    figure = _figure(run, (max(4.0, 1.9 * len(worlds)), 1.0 + 1.5 * len(numbers)))
+    figure = new_figure(run.name, (max(4.0, 1.9 * len(worlds)), 1.0 + 1.5 * len(numbers)))
     grid = figure.subplots(len(numbers), len(worlds), sharex=True, sharey=True, squeeze=False)
     for row, number in zip(grid, numbers, strict=True):
         for axes, world in zip(row, worlds, strict=True):
             draw_stage(axes, f"{world}-{number}", records, is_played=f"{world}-{number}" in stages)
     handles = {label: line for axes in grid.flat for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
     figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=3, frameon=False, fontsize=8)
-    return _save(figure, target)
+    return save_figure(figure, target)
 
 
 def draw_stage(axes: Any, stage: str, records: list[Record], *, is_played: bool) -> None:
@@ -85,20 +85,21 @@ def _records_to_draw(run: Path) -> list[Record]:
     records = read_records(run)
     if not records:
         raise ConfigError(f"{run} has no metrics yet")
-    if importlib.util.find_spec("matplotlib") is None:
-        raise SetupError("drawing needs the package matplotlib: `pip install 'mario-a3c[plot]'`")
     return records
 
 
-def _figure(run: Path, size: tuple[float, float]) -> Any:
+def new_figure(title: str, size: tuple[float, float]) -> Any:
+    """Of so many inches. SetupError where matplotlib is missing."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise SetupError("drawing needs the package matplotlib: `pip install 'mario-a3c[plot]'`")
     from matplotlib.figure import Figure
 
     figure: Any = Figure(figsize=size, layout="constrained")
-    figure.suptitle(run.name)
+    figure.suptitle(title)
     return figure
 
 
-def _save(figure: Any, target: Path) -> Path:
+def save_figure(figure: Any, target: Path) -> Path:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(target, dpi=110)
