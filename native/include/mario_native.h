@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MARIO_ABI_VERSION 12
+#define MARIO_ABI_VERSION 13
 #define MARIO_API __attribute__((visibility("default")))
 
 #ifdef __cplusplus
@@ -272,6 +272,8 @@ typedef struct mario_env_rules {
     uint32_t augment_shift;   /* pixels */
     uint32_t augment_brightness;
     uint32_t augment_noise;
+    uint32_t show_buttons;    /* 1: eight squares of 8 x 8 pixels at the top left of each frame, in the order of the bits: white where the
+                                 button was down in the last frame of the step, black where it was not */
     float shaping_discount;   /* with a map; 0: progress pays what was gained; else it pays discount * potential - last potential, and the
                                  potential is 0 where an episode terminates */
 } mario_env_rules;

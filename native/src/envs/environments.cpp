@@ -17,6 +17,7 @@ constexpr unsigned max_frame_stack = 16;
 // What gym-super-mario-bros pays: pixels and ticks of a frame, and 25 off for a death, all within 15.
 constexpr int classic_max_walk = 5;
 constexpr float classic_death = -25.0F, classic_limit = 15.0F;
+constexpr unsigned num_buttons = 8, button_size = 8;
 
 void expect(bool holds, const std::string& complaint) {
     if (!holds) throw std::invalid_argument(complaint);
@@ -39,6 +40,15 @@ float classic_reward(Environment& environment, const mario_game& game) {
     const float reward = static_cast<float>(std::abs(walk) > classic_max_walk ? 0 : walk) + static_cast<float>(std::min(ticks, 0)) +
                          (game.is_dying || game.is_dead ? classic_death : 0.0F);
     return std::clamp(reward, -classic_limit, classic_limit);
+}
+
+/// At the top left, where the game shows nothing that matters. A square is what the first convolution of the usual networks sees at once.
+void draw_buttons(std::uint8_t* frame, unsigned width, std::uint8_t buttons) {
+    for (unsigned row = 0; row < button_size; ++row) {
+        for (unsigned button = 0; button < num_buttons; ++button) {
+            std::memset(frame + row * width + button * button_size, (buttons >> button & 1) ? 255 : 0, button_size);
+        }
+    }
 }
 
 /// What is out but not taken is half as good.
@@ -90,6 +100,9 @@ Environments::Environments(batch::Batch& batch, const mario_env_rules& rules, st
       is_direct_(rules_.frame_stack == 1 && !batch.config().takes_maximum) {
     expect(batch.camera().view().format == picture::Format::grey, "environments show grey pictures");
     expect(action_buttons_.size() == rules_.num_actions, "each action has its buttons");
+    const picture::View& view = batch.camera().view();
+    expect(!rules_.show_buttons || (view.out_width >= num_buttons * button_size && view.out_height >= button_size),
+           "pictures are too small to show buttons in");
 }
 
 void Environments::set_starts(std::span<const std::uint32_t> snapshots) {
@@ -176,6 +189,7 @@ void Environments::step_one(const Work& work, unsigned thread, unsigned index) n
     environment.newest = static_cast<std::uint8_t>((environment.newest + 1u) % rules_.frame_stack);
     const Place place{thread, index, frame_for(environment, index, outputs)};
     play(outcome, environment, place, action_buttons_[environment.last_action]);
+    environment.held_buttons = outcome.num_idle ? 0 : action_buttons_[environment.last_action];
     settle(outcome, environment, batch_.console(index).is_jammed());
     show(environment, place, false);
 
@@ -340,10 +354,11 @@ std::int32_t Environments::choose_start(const Environment& environment, unsigned
     return static_cast<std::int32_t>(found - cumulative_weights_.begin());
 }
 
-/// Distorts the newest frame, which was just drawn; the first of an episode stands for all of the stack.
+/// Distorts the newest frame, which was just drawn, and shows what is held; the first of an episode stands for all of the stack.
 void Environments::show(const Environment& environment, const Place& place, bool is_first) noexcept {
     distort({place.frame, frame_bytes_}, batch_.camera().view().out_width, environment.distortion, rules_.augment_noise,
             draw_of(environment));
+    if (rules_.show_buttons) draw_buttons(place.frame, batch_.camera().view().out_width, environment.held_buttons);
     for (unsigned slot = 1; is_first && slot < rules_.frame_stack; ++slot) {
         std::memcpy(ring_of(place.index) + slot * frame_bytes_, place.frame, frame_bytes_);
     }

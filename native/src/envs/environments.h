@@ -33,7 +33,8 @@ struct Environment {
     std::uint8_t newest;          ///< the newest of the stacked frames
     std::uint8_t status;          ///< at the end of the last step
     std::uint8_t is_power_up_out; ///< the same
-    std::array<std::uint8_t, 7> unused;
+    std::uint8_t held_buttons;    ///< in the last frame of the last step
+    std::array<std::uint8_t, 6> unused;
 };
 static_assert(std::is_trivially_copyable_v<Environment>, "a state is a copy");
 static_assert(sizeof(Environment) == sizeof(std::uint64_t) + sizeof(mario_episode) + sizeof(Progress) + sizeof(Distortion) + 28,

@@ -20,7 +20,7 @@ from mario_a3c.envs.counter_rng import Draw, Purpose
 from mario_a3c.envs.episode import Episode
 from mario_a3c.envs.gym_env import Observation, observation_space, scaled, stage_option
 from mario_a3c.envs.infos import single_info
-from mario_a3c.envs.picture import shrink
+from mario_a3c.envs.picture import draw_buttons, shrink
 from mario_a3c.envs.stages import stages_to_play
 from mario_a3c.envs.window import Window
 from mario_a3c.errors import ConfigError, SetupError
@@ -102,7 +102,7 @@ class BackendEnv(gymnasium.Env[Observation, np.int64]):
         self._episode = Episode(self.config, game, number=self._number, start=start, last_level=self._last_level)
         self._episode.record["num_frames"] = num_idle
         self._last_action = 0
-        self._frames.extend([shrink(self._console.screen())] * self.config.frame_stack)
+        self._frames.extend([self._picture(held=0)] * self.config.frame_stack)
         self._is_running = True
         self._show()
         return self._observation(), self._info(game)
@@ -117,7 +117,7 @@ class BackendEnv(gymnasium.Env[Observation, np.int64]):
             self._last_action = int(action)
         game, end, num_frames, num_idle = self._play(self._episode, self._buttons[self._last_action])
         earned, end = self._episode.settle(game, end, num_frames=num_frames, num_idle=num_idle)
-        self._frames.append(shrink(self._console.screen()))
+        self._frames.append(self._picture(held=0 if num_idle else self._buttons[self._last_action]))
         truncated = end >= EndReason.TIME_LIMIT
         self._is_running = end is EndReason.NONE
         self._show()
@@ -165,6 +165,12 @@ class BackendEnv(gymnasium.Env[Observation, np.int64]):
     def _info(self, game: GameRecord) -> dict[str, Any]:
         assert self._episode is not None
         return single_info(np.frombuffer(bytes(game), GAME_DTYPE)[0], self._episode.record)
+
+    def _picture(self, held: int) -> npt.NDArray[np.uint8]:
+        picture = shrink(self._console.screen())
+        if self.config.show_buttons:
+            draw_buttons(picture, held)
+        return picture
 
     def _observation(self) -> Observation:
         stacked = np.stack(self._frames)

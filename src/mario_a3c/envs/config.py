@@ -84,6 +84,9 @@ class MarioEnvConfig:
     stall_steps: int = option(250, "cut an episode after so many steps without progress; 0: never")
     noop_max: int = option(0, "begin with 0 to this many idle frames, drawn for every episode (30 is usual)")
     sticky: float = option(0.0, "the probability that a step repeats the previous action instead (0.25 is usual)")
+    show_buttons: bool = option(
+        False, "show in the picture which buttons are held: a jump begins with pressing A, not with holding it"
+    )
     reward: RewardConfig = section(RewardConfig)
     augmentation: AugmentationConfig = section(AugmentationConfig)
 

@@ -374,6 +374,7 @@ def rules_of(config: MarioEnvConfig) -> EnvRules:
         augment_shift=augmentation.augment_shift,
         augment_brightness=augmentation.augment_brightness,
         augment_noise=augmentation.augment_noise,
+        show_buttons=config.show_buttons,
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 SIZE = 84
+_NUM_BUTTONS, _BUTTON_SIZE = 8, 8
 
 
 def shrink(screen: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
@@ -18,6 +19,13 @@ def shrink(screen: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     area = row_sum * column_sum
     shrunk: npt.NDArray[np.uint8] = ((sums.T + area // 2) // area).astype(np.uint8)
     return shrunk
+
+
+def draw_buttons(picture: npt.NDArray[np.uint8], held: int) -> None:
+    """At the top left a square for each button, in the order of the bits: white where it is down, black where not."""
+    for button in range(_NUM_BUTTONS):
+        columns = slice(button * _BUTTON_SIZE, (button + 1) * _BUTTON_SIZE)
+        picture[:_BUTTON_SIZE, columns] = 255 if held >> button & 1 else 0
 
 
 def _sum_areas(lines: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], int]:

@@ -22,7 +22,7 @@ from ctypes import (
 from enum import IntEnum
 from typing import Any
 
-ABI_VERSION = 12
+ABI_VERSION = 13
 
 
 class Status(IntEnum):
@@ -199,6 +199,7 @@ class EnvRules(ctypes.Structure):
         ("augment_shift", c_uint32),
         ("augment_brightness", c_uint32),
         ("augment_noise", c_uint32),
+        ("show_buttons", c_uint32),
         ("shaping_discount", c_float),
     )
 

@@ -7,7 +7,7 @@ from mario_a3c.config import TrainingConfig
 from mario_a3c.errors import CheckpointError
 from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.training.agent import find_checkpoint, load_agent
-from mario_a3c.training.warm_start import env_misfits
+from mario_a3c.training.warm_start import env_misfits, picture_misfits
 
 LOG = logging.getLogger("mario.train")
 
@@ -21,7 +21,8 @@ def read_teacher(config: TrainingConfig, update: int) -> MarioActorCritic | None
         return None
     path = find_checkpoint(config.learner.teacher, config.run.save_dir)
     agent = load_agent(path)
-    different = list(env_misfits(agent.config.vector_env.env, config.vector_env.env))
+    theirs, ours = agent.config.vector_env.env, config.vector_env.env
+    different = [*env_misfits(theirs, ours), *picture_misfits(theirs, ours)]
     if different:
         raise CheckpointError(
             f"--teacher {path} sees or does something else than this run: {'; '.join(map(str, different))}. Train with "

@@ -33,7 +33,7 @@ _ONLY_MEMORY = ("recurrent_hidden_size",)
 _ONLY_TRANSFORMER = ("transformer_layers", "transformer_heads", "memory_length")
 _POLICY_HEAD = "actor."
 # What the pictures show: with another value the weights fit, and see something else.
-_SEEN = ("game", "graphics", "frame_skip", "takes_maximum")
+_SEEN = ("game", "graphics", "frame_skip", "takes_maximum", "show_buttons")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +121,12 @@ def env_misfits(theirs: MarioEnvConfig, ours: MarioEnvConfig) -> Iterator[Differ
             yield Difference("--actions", theirs.actions, action_names(ours))
     if theirs.frame_stack != ours.frame_stack:
         yield Difference("--frame-stack", theirs.frame_stack, ours.frame_stack)
+
+
+def picture_misfits(theirs: MarioEnvConfig, ours: MarioEnvConfig) -> Iterator[Difference]:
+    """What makes pictures look strange to a network that cannot get used to it."""
+    if theirs.show_buttons != ours.show_buttons:
+        yield Difference("--show-buttons", theirs.show_buttons, ours.show_buttons)
 
 
 def _matters(name: str, *models: ModelConfig) -> bool:

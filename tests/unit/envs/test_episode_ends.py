@@ -76,6 +76,8 @@ def test_time_limit_and_stall_cut_short(make_batch: MakeBatch) -> None:
     assert not stalled.truncated.any()
     play(stalled, RIGHT)
     assert stalled.final_episodes["end_reason"].tolist() == [EndReason.STALL] * 2
+    assert stalled.truncated.all()
+    assert not stalled.terminated.any()
     endless = make_batch(stall_steps=0, max_episode_steps=0)
     play(endless, *[NOOP] * 500)
     assert endless.episodes["num_steps"].tolist() == [500, 500]

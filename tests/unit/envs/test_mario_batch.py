@@ -5,14 +5,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mario_a3c.envs.actions import parse_action
 from mario_a3c.envs.config import AugmentationConfig
-from mario_a3c.envs.env_batch import EnvBatch
+from mario_a3c.envs.env_batch import EnvBatch, Pixels
 from mario_a3c.errors import ConfigError, SaveStateError
 from mario_a3c.native.start_states import Stage
 from tests.support import tiny_game
 from tests.support.tiny_batches import (
+    ACTIONS,
+    DIE,
     LEFT,
     NOOP,
+    PIPE,
     RIGHT,
     SCORE,
     MakeBatch,
@@ -56,6 +60,7 @@ def test_single_frames_are_the_newest_of_stacked_ones_whatever_happens(make_batc
         "noop_max": 9,
         "max_episode_steps": 25,
         "augmentation": AugmentationConfig(augment_shift=3, augment_brightness=20, augment_noise=5),
+        "show_buttons": True,
     }
     single, stacked = make_batch(num_envs=3, frame_stack=1, **options), make_batch(num_envs=3, frame_stack=3, **options)
     mask = np.array([False, True, False])
@@ -73,6 +78,56 @@ def test_single_frames_are_the_newest_of_stacked_ones_whatever_happens(make_batc
         if step % 20 == 15:
             single.restore(single.state())
             assert (single.observations[:, 0] == stacked.observations[:, -1]).all(), step
+
+
+def held_in(frame: Pixels) -> int:
+    """The buttons that a frame shows."""
+    squares = frame[:8, :64].reshape(8, 8, 8).swapaxes(0, 1).reshape(8, 64)
+    assert ((squares == 0) | (squares == 255)).all()
+    assert (squares == squares[:, :1]).all(), "squares of one colour"
+    return int(sum(1 << bit for bit, square in enumerate(squares) if square[0]))
+
+
+def test_pictures_show_which_buttons_are_held(make_batch: MakeBatch) -> None:
+    buttons = [parse_action(name) for name in ACTIONS]
+    batch = make_batch(num_envs=1, frame_stack=4, show_buttons=True)
+    plain = make_batch(num_envs=1, frame_stack=4)
+    shown = batch.observations[0]
+    assert [held_in(frame) for frame in shown] == [0] * 4, "nothing at first"
+    for action in (RIGHT, LEFT, SCORE):
+        play(batch, action)
+        play(plain, action)
+    assert [held_in(frame) for frame in shown] == [0, *(buttons[action] for action in (RIGHT, LEFT, SCORE))]
+    assert (shown[:, 8:] == plain.observations[0][:, 8:]).all()
+    assert (shown[:, :, 64:] == plain.observations[0][:, :, 64:]).all(), "the rest is the game's"
+    play(batch, DIE)
+    assert held_in(batch.final_observations[0, -1]) == buttons[DIE]
+    assert [held_in(frame) for frame in shown] == [0] * 4, "and at the start of the next"
+
+
+def test_what_is_shown_was_held_whatever_was_chosen(make_batch: MakeBatch) -> None:
+    batch = make_batch(num_envs=1, frame_stack=1, show_buttons=True, sticky=0.5, stall_steps=0)
+    buttons = [parse_action(name) for name in ACTIONS]
+    rng = np.random.default_rng(0)
+    held, num_stuck = 0, 0
+    for _ in range(60):
+        action = int(rng.choice([NOOP, RIGHT, LEFT, SCORE]))
+        play(batch, action)
+        held = held if batch.stuck[0] else buttons[action]
+        num_stuck += bool(batch.stuck[0])
+        assert batch.terminated[0] or held_in(batch.observations[0, 0]) == held
+    assert 10 < num_stuck < 50
+
+
+def test_while_the_game_runs_on_alone_nothing_is_held(make_batch: MakeBatch) -> None:
+    batch = make_batch(num_envs=1, frame_stack=1, show_buttons=True)
+    play(batch, PIPE)
+    assert batch.episodes["num_frames"][0] > 4, "the agent has no control inside"
+    assert held_in(batch.observations[0, 0]) == 0
+    play(batch, PIPE)
+    own = make_batch(num_envs=1, frame_stack=1, show_buttons=True, skip_idle=False)
+    play(own, PIPE)
+    assert held_in(own.observations[0, 0]) == parse_action(ACTIONS[PIPE])
 
 
 def test_observations_go_where_they_are_wanted(make_batch: MakeBatch) -> None:

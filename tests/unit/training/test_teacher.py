@@ -55,7 +55,12 @@ def test_a_run_that_goes_on_after_its_lessons_does_not_need_the_file(monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("env", "remedy"), [({"action_set": "complex"}, "--action-set simple"), ({"frame_stack": 2}, "--frame-stack 4")]
+    ("env", "remedy"),
+    [
+        ({"action_set": "complex"}, "--action-set simple"),
+        ({"frame_stack": 2}, "--frame-stack 4"),
+        ({"show_buttons": True}, "--no-show-buttons"),
+    ],
 )
 def test_who_sees_or_does_something_else_cannot_teach(env: dict[str, Any], remedy: str) -> None:
     with pytest.raises(CheckpointError, match=f"Train with {remedy}, or without --teacher"):
