@@ -253,7 +253,7 @@ typedef struct mario_env_rules {
     float progress_reward;    /* per pixel */
     float step_penalty;       /* per step */
     float flag_bonus;
-    float failure_penalty;    /* for a lost life, or a warp */
+    float failure_penalty;    /* for a lost life, or a warp; for a stall, where that is a failure */
     float score_reward;       /* per point of the game's score */
     float power_reward;       /* for a status one higher, half of it as soon as one is out; taken off again where it is lost */
     uint32_t is_classic;      /* 1: rewards and ends of gym-super-mario-bros; the six above are not used */
@@ -261,6 +261,7 @@ typedef struct mario_env_rules {
     uint32_t frame_stack;     /* frames in an observation, 1 to 16 */
     uint32_t max_episode_steps; /* 0: no limit */
     uint32_t stall_steps;     /* without progress, after which an episode is cut; 0: no limit */
+    uint32_t stall_fails;     /* 1: it is then not cut short, but terminates, as a failure */
     uint32_t noop_max;        /* episodes begin with 0 to this many idle frames */
     uint32_t one_life;        /* 1: a lost life ends the episode; 0: only the end of the game does */
     uint32_t one_stage;       /* 1: the flag ends the episode; 0: only that of last_level does */

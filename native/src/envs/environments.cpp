@@ -54,8 +54,6 @@ void draw_buttons(std::uint8_t* frame, unsigned width, std::uint8_t buttons) {
 /// What is out but not taken is half as good.
 float power_of(std::uint8_t status, bool is_power_up_out) { return static_cast<float>(status) + (is_power_up_out ? 0.5F : 0.0F); }
 
-bool is_truncation(mario_end_reason reason) { return reason >= MARIO_END_TIME_LIMIT; }
-
 }  // namespace
 
 struct Environments::Work {
@@ -269,7 +267,7 @@ void Environments::settle(Outcome& outcome, Environment& environment, bool is_ja
     if (outcome.end == MARIO_END_NONE && is_at_limit(episode)) outcome.end = MARIO_END_TIME_LIMIT;
     if (!rules_.is_classic) {
         const std::uint32_t points = game.score > environment.score ? game.score - environment.score : 0;
-        const unsigned num_failures = outcome.num_lives_lost + (outcome.end == MARIO_END_WARP);
+        const unsigned num_failures = outcome.num_lives_lost + (outcome.end == MARIO_END_WARP) + is_failed_stall(outcome.end);
         const float last_power = power_of(environment.status, environment.is_power_up_out != 0);
         const float power = power_of(game.status, game.is_power_up_out) - last_power;
         const float paid = rules_.shaping_discount > 0.0F ? shaping(before, environment.progress, outcome.end) : gain;
@@ -289,6 +287,12 @@ bool Environments::is_at_limit(const mario_episode& episode) const noexcept {
     const std::uint32_t excerpt = excerpt_steps(episode.start);
     return (rules_.max_episode_steps && episode.num_steps >= rules_.max_episode_steps) || (excerpt && episode.num_steps >= excerpt);
 }
+
+bool Environments::is_truncation(mario_end_reason reason) const noexcept {
+    return reason >= MARIO_END_TIME_LIMIT && !is_failed_stall(reason);
+}
+
+bool Environments::is_failed_stall(mario_end_reason reason) const noexcept { return reason == MARIO_END_STALL && rules_.stall_fails; }
 
 std::uint32_t Environments::excerpt_steps(std::int32_t start) const noexcept {
     const auto number = static_cast<std::size_t>(start);  // where the console stood, and what is gone, is beyond all

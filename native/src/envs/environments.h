@@ -96,6 +96,8 @@ private:
     [[nodiscard]] std::int32_t choose_start(const Environment& environment, unsigned index) const noexcept;
     [[nodiscard]] std::uint32_t excerpt_steps(std::int32_t start) const noexcept;
     [[nodiscard]] bool is_at_limit(const mario_episode& episode) const noexcept;
+    [[nodiscard]] bool is_truncation(mario_end_reason reason) const noexcept;
+    [[nodiscard]] bool is_failed_stall(mario_end_reason reason) const noexcept;
     [[nodiscard]] float shaping(const Progress& before, const Progress& after, mario_end_reason end) const noexcept;
     [[nodiscard]] mario_end_reason end_of(const Environment& environment, const mario_game& game) const noexcept;
     [[nodiscard]] Draw draw_of(const Environment& environment) const noexcept;

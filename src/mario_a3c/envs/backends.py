@@ -118,7 +118,7 @@ class BackendEnv(gymnasium.Env[Observation, np.int64]):
         game, end, num_frames, num_idle = self._play(self._episode, self._buttons[self._last_action])
         earned, end = self._episode.settle(game, end, num_frames=num_frames, num_idle=num_idle)
         self._frames.append(self._picture(held=0 if num_idle else self._buttons[self._last_action]))
-        truncated = end >= EndReason.TIME_LIMIT
+        truncated = self._episode.is_cut_short(end)
         self._is_running = end is EndReason.NONE
         self._show()
         return self._observation(), earned, bool(end) and not truncated, truncated, self._info(game)

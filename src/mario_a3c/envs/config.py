@@ -31,7 +31,9 @@ class RewardConfig:
     )
     step_penalty: float = option(0.002, "taken off at every step: the clock is running")
     flag_bonus: float = option(0.5, "for the flag or the axe, once, at the end of the episode")
-    failure_penalty: float = option(0.25, "taken off for a lost life, or for leaving the stage through a warp zone")
+    failure_penalty: float = option(
+        0.25, "taken off for a lost life, for leaving the stage through a warp zone, and for a stall with --stall-fails"
+    )
     score_reward: float = option(0.0, "for each point of the game's own score; 0.00025 is what others use")
     power_reward: float = option(
         0.0,
@@ -82,6 +84,9 @@ class MarioEnvConfig:
     skip_idle: bool = option(True, "run on without the agent while it has no control: pipes, growing, screens between")
     max_episode_steps: int = option(4000, "cut an episode after so many steps; 0: never")
     stall_steps: int = option(250, "cut an episode after so many steps without progress; 0: never")
+    stall_fails: bool = option(
+        False, "end it there like a lost life, with nothing to come; else the learner expects what the critic says"
+    )
     noop_max: int = option(0, "begin with 0 to this many idle frames, drawn for every episode (30 is usual)")
     sticky: float = option(0.0, "the probability that a step repeats the previous action instead (0.25 is usual)")
     show_buttons: bool = option(

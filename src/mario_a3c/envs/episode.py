@@ -56,7 +56,7 @@ class Episode:
             end = EndReason.STALL
         if not end and config.max_episode_steps and self.record["num_steps"] >= config.max_episode_steps:
             end = EndReason.TIME_LIMIT
-        num_failures = self._num_lives_lost + (end is EndReason.WARP)
+        num_failures = self._num_lives_lost + (end is EndReason.WARP) + self._is_failed_stall(end)
         earned = (
             reward.progress_reward * gain
             - reward.step_penalty
@@ -74,6 +74,12 @@ class Episode:
         self.record["total_reward"] += earned
         self.record["end_reason"] = end
         return earned, end
+
+    def is_cut_short(self, end: EndReason) -> bool:
+        return end >= EndReason.TIME_LIMIT and not self._is_failed_stall(end)
+
+    def _is_failed_stall(self, end: EndReason) -> bool:
+        return end is EndReason.STALL and self._config.stall_fails
 
     def _advance(self, game: GameRecord, num_frames: int) -> int:
         """New ground by position: see `Progress` in `native/src/envs/progress.h`."""

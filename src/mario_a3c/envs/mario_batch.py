@@ -366,6 +366,7 @@ def rules_of(config: MarioEnvConfig) -> EnvRules:
         frame_stack=config.frame_stack,
         max_episode_steps=config.max_episode_steps,
         stall_steps=config.stall_steps,
+        stall_fails=config.stall_fails,
         noop_max=config.noop_max,
         one_life=config.one_life,
         one_stage=config.one_stage,

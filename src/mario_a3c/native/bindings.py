@@ -188,6 +188,7 @@ class EnvRules(ctypes.Structure):
         ("frame_stack", c_uint32),
         ("max_episode_steps", c_uint32),
         ("stall_steps", c_uint32),
+        ("stall_fails", c_uint32),
         ("noop_max", c_uint32),
         ("one_life", c_uint32),
         ("one_stage", c_uint32),

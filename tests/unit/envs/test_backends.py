@@ -40,6 +40,7 @@ from tests.support.tiny_batches import ACTIONS, RIGHT
         {"noop_max": 30, "sticky": 0.25, "random_stage": True},
         {"one_life": False, "stage_span": 3, "reward": RewardConfig(score_reward=0.01, power_reward=0.5)},
         {"one_stage": False, "frame_skip": 3, "stall_steps": 9},
+        {"stall_steps": 4, "stall_fails": True},
         {"show_buttons": True, "sticky": 0.25},
         {"skip_idle": False, "max_episode_steps": 40},
         {"reward": RewardConfig(reward="classic"), "noop_max": 5},

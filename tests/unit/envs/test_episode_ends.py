@@ -81,3 +81,16 @@ def test_time_limit_and_stall_cut_short(make_batch: MakeBatch) -> None:
     endless = make_batch(stall_steps=0, max_episode_steps=0)
     play(endless, *[NOOP] * 500)
     assert endless.episodes["num_steps"].tolist() == [500, 500]
+
+
+def test_a_stall_may_be_a_failure(make_batch: MakeBatch) -> None:
+    batch = make_batch(stall_steps=3, stall_fails=True)
+    play(batch, NOOP, NOOP, NOOP)
+    assert batch.final_episodes["end_reason"].tolist() == [EndReason.STALL] * 2
+    assert batch.terminated.all()
+    assert not batch.truncated.any()
+    assert np.allclose(batch.rewards, -0.252)
+    limited = make_batch(max_episode_steps=3, stall_fails=True)
+    play(limited, NOOP, NOOP, NOOP)
+    assert limited.truncated.all(), "any other limit still cuts short"
+    assert np.allclose(limited.rewards, -0.002)
