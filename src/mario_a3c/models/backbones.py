@@ -2,6 +2,7 @@
 batches of different sizes, and statistics over a batch would make them disagree about the same picture.
 """
 
+import math
 from itertools import pairwise
 
 import torch
@@ -103,7 +104,8 @@ class Backbone(nn.Module):
         first = next((each for each in self.modules() if isinstance(each, FirstConvolution)), None)
         self._block_size = 1 if first is None else first.block_size(*observation_shape[1:])
         self.pool = nn.AdaptiveAvgPool2d(1) if config.average_pool else nn.Identity()
-        self.fc = orthogonal(nn.Linear(self._num_flat(observation_shape), config.hidden_size), gain=2**0.5)
+        self._map_shape = self._find_map_shape(observation_shape)
+        self.fc = orthogonal(nn.Linear(math.prod(self._map_shape), config.hidden_size), gain=2**0.5)
 
     def forward(self, observations: Tensor) -> Tensor:
         needs_casts = self.fc.weight.dtype != self.precision
@@ -113,11 +115,19 @@ class Backbone(nn.Module):
             x = functional.relu(self.fc(x.flatten(1)))
         return x.float()
 
-    def _num_flat(self, observation_shape: tuple[int, int, int]) -> int:
+    @torch.no_grad()
+    def forget_uppermost(self) -> None:
+        """Until something is learned there, features hear nothing of the uppermost row of what convolutions find. In a
+        Nature network nothing else sees the uppermost eight pixels."""
+        self.fc.weight.view(-1, *self._map_shape)[:, :, 0] = 0.0
+
+    def _find_map_shape(self, observation_shape: tuple[int, int, int]) -> tuple[int, int, int]:
+        """[C, H, W] of what convolutions find."""
         channels, height, width = observation_shape
         try:
             with torch.no_grad():
-                return int(self.pool(self.convolutions(torch.zeros(1, channels, height, width))).numel())
+                found = self.pool(self.convolutions(torch.zeros(1, channels, height, width)))
+            return found.shape[1], found.shape[2], found.shape[3]
         except RuntimeError as error:
             raise ConfigError(f"pictures of {height}x{width} are too small for this backbone: {error}") from error
 

@@ -152,10 +152,9 @@ def explain_in_batches(
     for failure in failures:
         explained.append(Explained(failure, tuple(trier.try_at(failure, steps) for steps in steps_before)))
         best = explained[-1].most_avoidable
-        say(
-            f"{len(explained)} of {len(failures)}: {failure.end_reason} at x {failure.x}; {best.steps_before} steps "
-            f"before {best.as_played:.0%} fail, after {agent.actions[best.best_action]} {best.at_best:.0%}"
-        )
+        what = f"{best.as_played:.0%} fail, after {agent.actions[best.best_action]} {best.at_best:.0%}"
+        found = f"{best.steps_before} steps before {what}" if best.avoidable >= _ENOUGH else "no action saves it"
+        say(f"{len(explained)} of {len(failures)}: {failure.end_reason} at x {failure.x}; {found}")
     return Explanation(name, agent.actions, stage, finder.num_episodes, tuple(explained))
 
 
@@ -187,7 +186,7 @@ def _caption(each: Explained, actions: Sequence[str]) -> str:
     held = "nothing" if best.last_action is None else actions[best.last_action]
     where = f"{failure.end_reason} at x {failure.x}, {best.steps_before} steps before, {held} held:"
     if best.avoidable < _ENOUGH:
-        return f"{where}\n{best.as_played:.0%} fail, whatever it does"
+        return f"{where}\n{best.as_played:.0%} fail, and no action saves it"
     usual = actions[int(best.policy.argmax())]
     return (
         f"{where}\n{best.as_played:.0%} fail as it plays ({usual}, p = {best.policy.max():.2g}),\n"

@@ -16,6 +16,7 @@ from mario_a3c.config import TrainingConfig
 from mario_a3c.envs.actions import action_names
 from mario_a3c.envs.config import MarioEnvConfig
 from mario_a3c.errors import CheckpointError
+from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.backbones import ResidualBlock
 from mario_a3c.models.config import ModelConfig
 from mario_a3c.models.execution import choose_device
@@ -43,9 +44,11 @@ class InitialWeights:
     tensors: Mapping[str, Tensor]
     origin: Mapping[str, Any]
     temperature: float = 1.0
+    forgets_uppermost: bool = False
+    """Pictures show buttons there now, which these weights would take for something else."""
 
     @torch.no_grad()
-    def put_into(self, model: nn.Module) -> None:
+    def put_into(self, model: MarioActorCritic) -> None:
         """Half precision becomes the model's own; devices and memory formats stay as they are."""
         ours = dict(model.named_parameters())
         for name in grown_by(model) - self.tensors.keys():
@@ -55,6 +58,8 @@ class InitialWeights:
             parameter.copy_(self.tensors[name])
             if name.startswith(_POLICY_HEAD):  # its last layer: what it computes are the logits
                 parameter.div_(self.temperature)
+        if self.forgets_uppermost:
+            model.backbone.forget_uppermost()
 
 
 def grown_by(model: nn.Module) -> set[str]:
@@ -101,7 +106,9 @@ def read_initial_weights(config: TrainingConfig) -> InitialWeights | None:
         "temperature": run.init_temperature,
         **{name: metadata[name] for name in ("run", "update", "global_step", "code_revision") if name in metadata},
     }
-    return InitialWeights(tensors, origin, run.init_temperature)
+    has_new_squares = config.vector_env.env.show_buttons and not theirs.vector_env.env.show_buttons
+    can_forget = model.backbone == "nature" and not model.average_pool
+    return InitialWeights(tensors, origin, run.init_temperature, has_new_squares and can_forget)
 
 
 def misfits(theirs: TrainingConfig, model: ModelConfig, env: MarioEnvConfig) -> Iterator[Difference]:

@@ -56,7 +56,7 @@ def test_a_picture_shows_the_moment_that_decided(tmp_path: Path) -> None:
     assert "stall at x 1170, 4 steps before, right+A held" in saved
     assert "99% fail as it plays (right+A, p = 0.99)" in saved
     assert "0% after noop (p = 0.01)" in saved
-    assert "whatever it does" in lost
+    assert "no action saves it" in lost
 
 
 def test_an_agent_that_does_not_fail_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from mario_a3c.collectors.config import CollectorConfig
 from mario_a3c.config import TrainingConfig
 from mario_a3c.config.run import RunConfig
 from mario_a3c.envs.config import MarioEnvConfig
+from mario_a3c.envs.picture import draw_buttons
 from mario_a3c.errors import CheckpointError, ConfigError
 from mario_a3c.learning.config import LearnerConfig
 from mario_a3c.models.actor_critic import MarioActorCritic
@@ -192,6 +193,25 @@ def test_weights_fit_a_network_with_more_blocks_and_none_with_fewer() -> None:
         dict(after.named_parameters())["backbone.convolutions.8.conv2.weight"].add_(1.0)
     with pytest.raises(CheckpointError, match=r"does not fit this run: 1 tensors differ, .*convolutions\.8\.conv1"):
         InitialWeights(theirs, {"file": "small.pt"}).put_into(after)
+
+
+def test_a_network_that_never_saw_buttons_does_not_take_them_for_something_else() -> None:
+    model = MarioActorCritic(ModelConfig(backbone="nature", hidden_size=32), 4)
+    theirs = {name: each.detach().clone() for name, each in model.named_parameters()}
+    pictures = torch.randint(0, 256, (3, 4, 84, 84), dtype=torch.uint8)
+    with_squares = pictures.clone()
+    for frame in with_squares.flatten(0, 1).numpy():
+        draw_buttons(frame, 0b10000001)
+    assert not torch.equal(model(pictures).features, model(with_squares).features)
+    InitialWeights(theirs, {"file": "old.pt"}, forgets_uppermost=True).put_into(model)
+    output = model(pictures)
+    assert torch.equal(output.features, model(with_squares).features)
+    pictures[:, :, 40:] = 0
+    assert not torch.equal(output.features, model(pictures).features), "the rest it sees as before"
+    output.value.sum().backward()
+    gradient = model.backbone.fc.weight.grad
+    assert gradient is not None
+    assert gradient.view(-1, 64, 7, 7)[:, :, 0].any(), "and it can learn"
 
 
 def test_a_network_of_other_shapes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
