@@ -159,36 +159,48 @@ class FailureFinder:
         batch = make_batch(env_of_mode(env, "sampled"), num_lanes)
         self._lanes = _Lanes(model, batch, np.random.default_rng((seed, 0)))
         self._num_moments = num_moments
-        self.num_episodes = 0
+        self.num_episodes = self.num_failed = 0
 
     def find(
         self, stage: Stage, num_failures: int, most_episodes: int, on_episode: Callable[[int], None] = lambda _: None
     ) -> list[Failure]:
-        """The first that fail; those that are over sooner than `num_moments` steps are left out. `on_episode` hears how
-        many were found, whenever an episode ends."""
+        """The first to fail, in the order in which their episodes began; those that were over sooner than `num_moments`
+        steps are left out. `on_episode` hears how many were found, whenever an episode ends.
+
+        The order in which they end would not do: whoever fails at once would be found more often than it happens.
+        """
         lanes, batch = self._lanes, self._lanes.batch
         passed: list[deque[Moment]] = [deque(maxlen=self._num_moments) for _ in range(batch.num_envs)]
-        found: list[Failure] = []
-        self.num_episodes = 0
-        lanes.begin(np.ones(batch.num_envs, np.bool_), stage)
-        while len(found) < num_failures and self.num_episodes < most_episodes:
+        numbers = np.arange(batch.num_envs)  # of the episodes, as they began
+        is_playing = np.ones(batch.num_envs, np.bool_)
+        found: dict[int, Failure] = {}
+        self.num_episodes, self.num_failed, num_begun = 0, 0, batch.num_envs
+        lanes.begin(is_playing, stage)
+        while is_playing.any():
             before = [batch.get_state(env) for env in range(batch.num_envs)]
             memory, last_actions = lanes.memory, lanes.last_actions
             lanes.step(lanes.draw(lanes.think()))
             for env, moments in enumerate(passed):
                 row = gather_envs(memory, torch.tensor([env]))
                 moments.append(Moment(before[env], row, int(last_actions[env]), int(lanes.last_actions[env])))
-            ended = lanes.ended
+            ended = lanes.ended & is_playing
             for env in np.flatnonzero(ended).tolist():
                 self.num_episodes += 1
                 failure = _failure_of(batch, env, passed[env])
-                if failure.end_reason is not EndReason.FLAG and len(passed[env]) == self._num_moments:
-                    found.append(failure)
+                has_failed = failure.end_reason is not EndReason.FLAG
+                self.num_failed += has_failed
+                if has_failed and len(passed[env]) == self._num_moments:
+                    found[numbers[env]] = failure
                 passed[env].clear()
                 on_episode(len(found))
-            if ended.any():
-                lanes.begin(ended, stage)
-        return found[:num_failures]
+                if len(found) >= num_failures or num_begun >= most_episodes:
+                    is_playing[env] = False
+                else:
+                    numbers[env], num_begun = num_begun, num_begun + 1
+            again = ended & is_playing
+            if again.any():
+                lanes.begin(again, stage)
+        return [found[number] for number in sorted(found)[:num_failures]]
 
 
 def _failure_of(batch: MarioBatch, env: int, moments: Sequence[Moment]) -> Failure:

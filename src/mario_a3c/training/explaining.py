@@ -41,6 +41,7 @@ class Explanation:
     actions: tuple[str, ...]
     stage: Stage
     num_episodes: int
+    num_failed: int  # of these; the first of them are looked at
     failures: tuple[Explained, ...]
 
     @property
@@ -53,8 +54,9 @@ class Explanation:
         ]
 
     def table(self) -> str:
+        fail = f"{self.num_failed} of {self.num_episodes} episodes fail"
         lines = [
-            f"{self.agent} in {self.stage}: {len(self.failures)} failures of {self.num_episodes} episodes",
+            f"{self.agent} in {self.stage}: {fail}, {len(self.failures)} of them looked at",
             "",
             "| steps before the end | fails as it plays | after the best first action |",
             "| --- | --- | --- |",
@@ -67,6 +69,7 @@ class Explanation:
             "agent": self.agent,
             "stage": str(self.stage),
             "episodes": self.num_episodes,
+            "failed": self.num_failed,
             "means": [
                 {"steps_before": steps, "as_played": round(as_played, 4), "at_best": round(at_best, 4)}
                 for steps, as_played, at_best in self.means
@@ -155,7 +158,7 @@ def explain_in_batches(
         what = f"{best.as_played:.0%} fail, after {agent.actions[best.best_action]} {best.at_best:.0%}"
         found = f"{best.steps_before} steps before {what}" if best.avoidable >= _ENOUGH else "no action saves it"
         say(f"{len(explained)} of {len(failures)}: {failure.end_reason} at x {failure.x}; {found}")
-    return Explanation(name, agent.actions, stage, finder.num_episodes, tuple(explained))
+    return Explanation(name, agent.actions, stage, finder.num_episodes, finder.num_failed, tuple(explained))
 
 
 def draw_failures(explanation: Explanation, target: Path) -> Path:

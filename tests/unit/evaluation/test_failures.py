@@ -113,6 +113,16 @@ def test_what_the_best_action_saves_is_not_flattered(making: Any) -> None:
     assert np.mean([each.at_best for each in found]) == pytest.approx(0.5, abs=0.03)
 
 
+def test_who_fails_at_once_is_not_found_more_often(making: Any) -> None:
+    """Of 48 episodes at a time the first sixteen to end live for five steps, sixteen in a row for twenty."""
+    finder = FailureFinder(Careless(0.05), ENV, making, num_moments=2, seed=1, num_lanes=48)  # type: ignore[arg-type]
+    failures = finder.find(STAGE, 16, 400)
+    lengths = [float(each.moments[-1].memory["steps"]) + 1 for each in failures]
+    assert len(lengths) == 16
+    assert np.mean(lengths) > 12
+    assert finder.num_failed >= 16
+
+
 def test_equal_seeds_find_the_same(making: Any) -> None:
     one, other = find(making, 0.05), find(making, 0.05)
     assert [each.x for each in one] == [each.x for each in other]

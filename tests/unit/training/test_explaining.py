@@ -33,12 +33,12 @@ def explanation() -> Explanation:
         Failure(EndReason.DEATH, 1, 500, ()),
         (choices(4, [1.0, 1.0, 1.0], [0.0, 1.0, 0.0]), choices(8, [0.2, 0.2, 0.2], [0.0, 1.0, 0.0])),
     )
-    return Explanation("an_agent.pt", ACTIONS, Stage(2, 1), 97, (stands, unlucky))
+    return Explanation("an_agent.pt", ACTIONS, Stage(2, 1), 97, 3, (stands, unlucky))
 
 
 def test_the_table_has_means_over_failures() -> None:
     table = explanation().table()
-    assert "an_agent.pt in 2-1: 2 failures of 97 episodes" in table
+    assert "an_agent.pt in 2-1: 3 of 97 episodes fail, 2 of them looked at" in table
     assert "| 4 | 100% | 50% |" in table  # 0.99 and 1; 0 and 1
     assert "| 8 | 35% | 20% |" in table
     plain = explanation().as_json()
