@@ -31,8 +31,10 @@ class Explained:
     choices: tuple[Choices, ...]
 
     @property
-    def most_avoidable(self) -> Choices:
-        return max(self.choices, key=lambda each: each.avoidable)
+    def telling(self) -> Choices:
+        """The moment in which another action would have saved most; where none would have, the last one."""
+        best = max(self.choices, key=lambda each: each.avoidable)
+        return best if best.avoidable >= _ENOUGH else self.choices[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,7 @@ def explain_in_batches(
     explained: list[Explained] = []
     for failure in failures:
         explained.append(Explained(failure, tuple(trier.try_at(failure, steps) for steps in steps_before)))
-        best = explained[-1].most_avoidable
+        best = explained[-1].telling
         what = f"{best.as_played:.0%} fail, after {agent.actions[best.best_action]} {best.at_best:.0%}"
         found = f"{best.steps_before} steps before {what}" if best.avoidable >= _ENOUGH else "no action saves it"
         say(f"{len(explained)} of {len(failures)}: {failure.end_reason} at x {failure.x}; {found}")
@@ -162,7 +164,7 @@ def explain_in_batches(
 
 
 def draw_failures(explanation: Explanation, target: Path) -> Path:
-    """The curves, and of each failure the moment in which another action would have saved most."""
+    """The curves, and the telling moment of each failure."""
     rows = -(-(len(explanation.failures) + 1) // _COLUMNS)
     title = f"{explanation.agent} in {explanation.stage}: how often it fails, and what would have saved it"
     figure = new_figure(title, (3.2 * _COLUMNS, 3.3 * rows))
@@ -178,14 +180,14 @@ def draw_failures(explanation: Explanation, target: Path) -> Path:
     for axes in tiles:
         axes.set_axis_off()
     for axes, each in zip(tiles, explanation.failures, strict=False):
-        best = each.most_avoidable
+        best = each.telling
         axes.imshow(best.picture)
         axes.set_title(_caption(each, explanation.actions), fontsize=8, loc="left")
     return save_figure(figure, target)
 
 
 def _caption(each: Explained, actions: Sequence[str]) -> str:
-    best, failure = each.most_avoidable, each.failure
+    best, failure = each.telling, each.failure
     held = "nothing" if best.last_action is None else actions[best.last_action]
     where = f"{failure.end_reason} at x {failure.x}, {best.steps_before} steps before, {held} held:"
     if best.avoidable < _ENOUGH:
