@@ -35,22 +35,25 @@ def main() -> int:
         print(f"would look for {arguments.failures} failures in {arguments.stage}")
         return 0
 
-    from mario_a3c.training.explaining import draw_failures, explain_failures
+    from mario_a3c.durable_file import make_folder, write_durably
+    from mario_a3c.training.explaining import Trials, draw_failures, explain_failures
 
-    began = time.monotonic()
-    explained = explain_failures(
-        arguments.checkpoint,
-        arguments.stage,
+    trials = Trials(
         num_failures=arguments.failures,
         most_episodes=arguments.most_episodes,
         num_tries=arguments.tries,
         steps_before=sorted(set(arguments.steps_before)),
         seed=arguments.seed,
-        say=lambda line: print(f"[{time.monotonic() - began:.0f} s] {line}", flush=True),
     )
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "failures.json").write_text(json.dumps(explained.as_json(), indent=1) + "\n")
+    make_folder(arguments.out)  # what cannot be written is found out before anything is played
+    began = time.monotonic()
+
+    def say(line: str) -> None:
+        print(f"[{time.monotonic() - began:.0f} s] {line}", flush=True)
+
+    explained = explain_failures(arguments.checkpoint, arguments.stage, trials, say)
     print(explained.table())
+    write_durably(arguments.out / "failures.json", (json.dumps(explained.as_json(), indent=1) + "\n").encode())
     print(f"pictures: {draw_failures(explained, arguments.out / 'failures.png')}")
     return 0
 

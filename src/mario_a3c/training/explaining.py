@@ -23,6 +23,17 @@ _COLUMNS = 4
 _ENOUGH = 0.1  # of the tries saved: less may be chance
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trials:
+    """How many failures are looked at, and how closely."""
+
+    num_failures: int
+    most_episodes: int  # that are played to find them
+    num_tries: int  # of each action at each moment
+    steps_before: Sequence[int]  # the moments, the last steps first
+    seed: int
+
+
 @dataclass(frozen=True, slots=True)
 class Explained:
     """One failure, and what could have been done at several moments before it; the last steps first."""
@@ -91,12 +102,7 @@ class Explanation:
 def explain_failures(
     checkpoint: Path,
     stage: str,
-    *,
-    num_failures: int,
-    most_episodes: int,
-    num_tries: int,
-    steps_before: Sequence[int],
-    seed: int,
+    trials: Trials,
     say: Callable[[str], None],
 ) -> Explanation:
     """Finds failures of an agent, and tries every action before them. `say` hears how far that is."""
@@ -112,18 +118,7 @@ def explain_failures(
         config = MarioVectorEnvConfig(num_envs=num_envs, num_threads=num_cores(), env=env)
         return MarioBatch(config, engine=EngineConfig(), cache=cache, autoreset=False, max_starts=1)
 
-    return explain_in_batches(
-        agent,
-        checkpoint.name,
-        stages[0],
-        make_batch,
-        num_failures=num_failures,
-        most_episodes=most_episodes,
-        num_tries=num_tries,
-        steps_before=steps_before,
-        seed=seed,
-        say=say,
-    )
+    return explain_in_batches(agent, checkpoint.name, stages[0], make_batch, trials, say)
 
 
 def explain_in_batches(
@@ -131,31 +126,26 @@ def explain_in_batches(
     name: str,
     stage: Stage,
     make_batch: MakeBatch,
-    *,
-    num_failures: int,
-    most_episodes: int,
-    num_tries: int,
-    steps_before: Sequence[int],
-    seed: int,
+    trials: Trials,
     say: Callable[[str], None],
 ) -> Explanation:
     env = agent.config.vector_env.env
-    finder = FailureFinder(agent.model, env, make_batch, num_moments=max(steps_before), seed=seed)
+    finder = FailureFinder(agent.model, env, make_batch, num_moments=max(trials.steps_before), seed=trials.seed)
 
     def on_episode(num_found: int) -> None:
         if finder.num_episodes % 32 == 0:
-            say(f"{finder.num_episodes} episodes of {stage}, {num_found} of {num_failures} failures")
+            say(f"{finder.num_episodes} episodes of {stage}, {num_found} of {trials.num_failures} failures")
 
-    failures = finder.find(stage, num_failures, most_episodes, on_episode)
+    failures = finder.find(stage, trials.num_failures, trials.most_episodes, on_episode)
     if not failures:
         raise ConfigError(
             f"{name} failed in none of {finder.num_episodes} episodes of {stage} that were longer than "
-            f"{max(steps_before)} steps; more are played with --most-episodes"
+            f"{max(trials.steps_before)} steps; more are played with --most-episodes"
         )
-    trier = ChoiceTrier(agent.model, env, make_batch, num_tries=num_tries, seed=seed)
+    trier = ChoiceTrier(agent.model, env, make_batch, num_tries=trials.num_tries, seed=trials.seed)
     explained: list[Explained] = []
     for failure in failures:
-        explained.append(Explained(failure, tuple(trier.try_at(failure, steps) for steps in steps_before)))
+        explained.append(Explained(failure, tuple(trier.try_at(failure, steps) for steps in trials.steps_before)))
         best = explained[-1].telling
         what = f"{best.as_played:.0%} fail, after {agent.actions[best.best_action]} {best.at_best:.0%}"
         found = f"{best.steps_before} steps before {what}" if best.avoidable >= _ENOUGH else "no action saves it"

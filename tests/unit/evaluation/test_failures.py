@@ -102,7 +102,7 @@ def test_the_action_that_kills_is_found(making: Any) -> None:
     assert row["failing"]["down"] == pytest.approx(choices.failing[DIE], abs=1e-4)
 
 
-def test_what_the_best_action_saves_is_not_flattered(making: Any) -> None:
+def test_what_the_best_action_saves_is_not_flattered() -> None:
     """All eight actions fail in half of the tries: the luckiest looks better, and is not."""
     rng = np.random.default_rng(0)
     found = []

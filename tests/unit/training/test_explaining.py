@@ -12,7 +12,7 @@ from mario_a3c.errors import ConfigError
 from mario_a3c.evaluation.failures import Choices, Failure
 from mario_a3c.native.start_states import Stage
 from mario_a3c.training import explaining
-from mario_a3c.training.explaining import Explained, Explanation, draw_failures, explain_in_batches
+from mario_a3c.training.explaining import Explained, Explanation, Trials, draw_failures, explain_in_batches
 
 ACTIONS = ("noop", "right", "right+A")
 SCREEN = np.zeros((240, 256, 3), np.uint8)
@@ -70,8 +70,6 @@ def test_an_agent_that_does_not_fail_is_said(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(explaining, "FailureFinder", Faultless)
     agent: Any = SimpleNamespace(model=None, config=SimpleNamespace(vector_env=SimpleNamespace(env=None)))
+    trials = Trials(num_failures=3, most_episodes=40, num_tries=4, steps_before=[4], seed=0)
     with pytest.raises(ConfigError, match=r"none of 40 episodes of 2-1 .* --most-episodes"):
-        explain_in_batches(
-            agent, "an_agent.pt", Stage(2, 1), lambda *_: None, num_failures=3, most_episodes=40,  # type: ignore[arg-type]
-            num_tries=4, steps_before=[4], seed=0, say=print,
-        )  # fmt: skip
+        explain_in_batches(agent, "an_agent.pt", Stage(2, 1), lambda *_: None, trials, print)  # type: ignore[arg-type]
