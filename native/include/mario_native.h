@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MARIO_ABI_VERSION 13
+#define MARIO_ABI_VERSION 14
 #define MARIO_API __attribute__((visibility("default")))
 
 #ifdef __cplusplus
@@ -248,6 +248,14 @@ typedef enum mario_end_reason {
     MARIO_END_JAMMED = 7
 } mario_end_reason;
 
+/* What a frame of an observation is: the view of the batch; the console's 2,048 bytes of RAM, as an even number of rows of out_width
+ * bytes, filled up with zeros; or both, the RAM beneath the picture. */
+typedef enum mario_observed {
+    MARIO_OBSERVE_PICTURE = 0,
+    MARIO_OBSERVE_RAM = 1,
+    MARIO_OBSERVE_BOTH = 2
+} mario_observed;
+
 typedef struct mario_env_rules {
     double sticky;            /* probability that a step repeats the previous action */
     float progress_reward;    /* per pixel */
@@ -275,6 +283,7 @@ typedef struct mario_env_rules {
     uint32_t augment_noise;
     uint32_t show_buttons;    /* 1: eight squares of 8 x 8 pixels at the top left of each frame, in the order of the bits: white where the
                                  button was down in the last frame of the step, black where it was not */
+    uint32_t observes;        /* a mario_observed; the three above and show_buttons need a picture */
     float shaping_discount;   /* with a map; 0: progress pays what was gained; else it pays discount * potential - last potential, and the
                                  potential is 0 where an episode terminates */
 } mario_env_rules;
@@ -331,7 +340,7 @@ MARIO_API int32_t mario_envs_set_map(mario_envs* envs, const mario_map_area* are
 MARIO_API int32_t mario_envs_reset(mario_envs* envs, const uint8_t* mask, const uint64_t* seeds, const int32_t* starts,
                                    uint8_t* observations, mario_game* games, mario_episode* episodes);
 /* One step of every environment. Arrays that are NULL are left out; rows of the final ones are written where an episode ended, the
- * others then show the beginning of the next. Observations are frame_stack views of the batch, the newest last. stuck says where the
+ * others then show the beginning of the next. Observations are frame_stack frames, the newest last. stuck says where the
  * previous action was repeated, whatever was asked for. On failure nothing has changed. */
 MARIO_API int32_t mario_envs_step(mario_envs* envs, const int64_t* actions, uint8_t* observations, float* rewards, uint8_t* terminated,
                                   uint8_t* truncated, uint8_t* stuck, mario_game* games, mario_episode* episodes,

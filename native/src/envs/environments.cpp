@@ -18,6 +18,7 @@ constexpr unsigned max_frame_stack = 16;
 constexpr int classic_max_walk = 5;
 constexpr float classic_death = -25.0F, classic_limit = 15.0F;
 constexpr unsigned num_buttons = 8, button_size = 8;
+constexpr std::size_t ram_bytes = std::tuple_size_v<decltype(nes::Console::ram)>;
 
 void expect(bool holds, const std::string& complaint) {
     if (!holds) throw std::invalid_argument(complaint);
@@ -28,6 +29,7 @@ mario_env_rules checked(mario_env_rules rules) {
     expect(rules.num_actions >= 1 && rules.num_actions <= 256, "there are 1 to 256 actions");
     expect(rules.shaping_discount >= 0.0F && rules.shaping_discount <= 1.0F, "a discount is in [0, 1]");
     expect(rules.sticky >= 0.0 && rules.sticky < 1.0, "the probability of a sticky action is in [0, 1)");
+    expect(rules.observes <= MARIO_OBSERVE_BOTH, "environments show the picture, the RAM, or both");
     expect(rules.augment_shift <= 32 && rules.augment_brightness <= 255 && rules.augment_noise <= 127,
            "pictures shift by at most 32 pixels, brighten by at most 255, and have noise of at most 127");
     return rules;
@@ -51,6 +53,13 @@ void draw_buttons(std::uint8_t* frame, unsigned width, std::uint8_t buttons) {
     }
 }
 
+/// In whole rows, as wide as those of a picture, and an even number of them, so that frames are whole words.
+std::size_t shown_ram_bytes(const mario_env_rules& rules, const picture::View& view) {
+    if (rules.observes == MARIO_OBSERVE_PICTURE) return 0;
+    const std::size_t two_rows = 2 * std::size_t{view.out_width};
+    return (ram_bytes + two_rows - 1) / two_rows * two_rows;
+}
+
 /// What is out but not taken is half as good.
 float power_of(std::uint8_t status, bool is_power_up_out) { return static_cast<float>(status) + (is_power_up_out ? 0.5F : 0.0F); }
 
@@ -65,10 +74,11 @@ struct Environments::Work {
     Outputs outputs;
 };
 
-/// Where one environment is worked on, and where its newest frame is drawn.
+/// Where one environment is worked on, where its newest frame is written, and where its picture is drawn: nowhere, if nobody sees it.
 struct Environments::Place {
     unsigned thread, index;
     std::uint8_t* frame;
+    std::uint8_t* picture;
 };
 
 /// One step of one environment.
@@ -93,7 +103,8 @@ struct Environments::Outcome {
 
 Environments::Environments(batch::Batch& batch, const mario_env_rules& rules, std::span<const std::uint8_t> action_buttons)
     : batch_(batch), rules_(checked(rules)), action_buttons_(action_buttons.begin(), action_buttons.end()),
-      frame_bytes_(batch.camera().out_bytes()), environments_(batch.config().num_consoles),
+      picture_bytes_(rules_.observes == MARIO_OBSERVE_RAM ? 0 : batch.camera().out_bytes()),
+      frame_bytes_(picture_bytes_ + shown_ram_bytes(rules_, batch.camera().view())), environments_(batch.config().num_consoles),
       frames_(stack_bytes() * batch.config().num_consoles),
       is_direct_(rules_.frame_stack == 1 && !batch.config().takes_maximum) {
     expect(batch.camera().view().format == picture::Format::grey, "environments show grey pictures");
@@ -101,6 +112,8 @@ Environments::Environments(batch::Batch& batch, const mario_env_rules& rules, st
     const picture::View& view = batch.camera().view();
     expect(!rules_.show_buttons || (view.out_width >= num_buttons * button_size && view.out_height >= button_size),
            "pictures are too small to show buttons in");
+    const bool is_changed = rules_.show_buttons || rules_.augment_shift || rules_.augment_brightness || rules_.augment_noise;
+    expect(!is_changed || rules_.observes != MARIO_OBSERVE_RAM, "without a picture there is nothing to show buttons in, or to change");
 }
 
 void Environments::set_starts(std::span<const std::uint32_t> snapshots) {
@@ -154,12 +167,12 @@ void Environments::reset_one(const Work& work, unsigned thread, unsigned index) 
         }
         begin(environment, thread, index, work.starts ? work.starts[index] : begin_drawn, work.outputs);
     } else if (is_direct_ && work.outputs.observations) {
-        const Place place{thread, index, frame_for(environment, index, work.outputs)};
-        batch_.draw(index, place.frame);
+        const Place place = place_for(environment, thread, index, work.outputs);
+        draw(place);
         show(environment, place, false);
     }
     if (work.outputs.observations) {
-        write_stack(environment, {thread, index, frame_for(environment, index, work.outputs)}, work.outputs.observations);
+        write_stack(environment, place_for(environment, thread, index, work.outputs), work.outputs.observations);
     }
     if (work.outputs.games) work.outputs.games[index] = smb::read_game(batch_.console(index).ram);
     if (work.outputs.episodes) work.outputs.episodes[index] = environment.episode;
@@ -185,7 +198,7 @@ void Environments::step_one(const Work& work, unsigned thread, unsigned index) n
     Outcome outcome;
     const Outputs& outputs = work.outputs;
     environment.newest = static_cast<std::uint8_t>((environment.newest + 1u) % rules_.frame_stack);
-    const Place place{thread, index, frame_for(environment, index, outputs)};
+    const Place place = place_for(environment, thread, index, outputs);
     play(outcome, environment, place, action_buttons_[environment.last_action]);
     environment.held_buttons = outcome.num_idle ? 0 : action_buttons_[environment.last_action];
     settle(outcome, environment, batch_.console(index).is_jammed());
@@ -216,7 +229,7 @@ void Environments::play(Outcome& outcome, Environment& environment, const Place&
         play_classic(outcome, environment, place, buttons);
     } else {
         outcome.num_frames = batch_.config().frame_skip;
-        batch_.run(place.thread, place.index, buttons, outcome.num_frames, place.frame);
+        batch_.run(place.thread, place.index, buttons, outcome.num_frames, place.picture);
         outcome.look(batch_.console(place.index), environment);
     }
     outcome.end = end_of(environment, outcome.game);
@@ -229,12 +242,12 @@ void Environments::play_classic(Outcome& outcome, Environment& environment, cons
     bool is_over = false;
     while (outcome.num_frames < frame_skip && !is_over) {
         ++outcome.num_frames;
-        batch_.run(place.thread, place.index, buttons, 1, outcome.num_frames == frame_skip ? place.frame : nullptr);
+        batch_.run(place.thread, place.index, buttons, 1, outcome.num_frames == frame_skip ? place.picture : nullptr);
         outcome.look(batch_.console(place.index), environment);
         outcome.reward += classic_reward(environment, outcome.game);
         is_over = end_of(environment, outcome.game) != MARIO_END_NONE;
     }
-    if (outcome.num_frames < frame_skip) batch_.draw(place.index, place.frame);
+    if (outcome.num_frames < frame_skip) draw(place);
 }
 
 void Environments::skip_idle(Outcome& outcome, Environment& environment, const Place& place) noexcept {
@@ -246,7 +259,7 @@ void Environments::skip_idle(Outcome& outcome, Environment& environment, const P
         outcome.end = end_of(environment, outcome.game);
     }
     outcome.num_frames += outcome.num_idle;
-    batch_.draw(place.index, place.frame);
+    draw(place);
 }
 
 /// Progress, reward and the end of a step.
@@ -333,8 +346,8 @@ void Environments::begin(Environment& environment, unsigned thread, unsigned ind
     if (start != begin_here) batch_.restore(index, starts_[static_cast<std::size_t>(start)]);
     const Draw draw = draw_of(environment);
     const unsigned num_idle = excerpt_steps(start) ? 0 : draw.below(Purpose::idle_frames, rules_.noop_max + 1);
-    const Place place{thread, index, frame_for(environment, index, outputs)};
-    batch_.run(thread, index, 0, num_idle, place.frame);
+    const Place place = place_for(environment, thread, index, outputs);
+    batch_.run(thread, index, 0, num_idle, place.picture);
     const mario_game game = smb::read_game(batch_.console(index).ram);
     environment.episode.level = game.level;
     environment.episode.num_frames = num_idle;
@@ -358,11 +371,22 @@ std::int32_t Environments::choose_start(const Environment& environment, unsigned
     return static_cast<std::int32_t>(found - cumulative_weights_.begin());
 }
 
-/// Distorts the newest frame, which was just drawn, and shows what is held; the first of an episode stands for all of the stack.
+void Environments::draw(const Place& place) noexcept {
+    if (place.picture) batch_.draw(place.index, place.picture);
+}
+
+/// Distorts the newest frame, which was just drawn, shows what is held, and writes the RAM beneath it; the first of an episode stands for all of the stack.
 void Environments::show(const Environment& environment, const Place& place, bool is_first) noexcept {
-    distort({place.frame, frame_bytes_}, batch_.camera().view().out_width, environment.distortion, rules_.augment_noise,
-            draw_of(environment));
-    if (rules_.show_buttons) draw_buttons(place.frame, batch_.camera().view().out_width, environment.held_buttons);
+    if (place.picture) {
+        distort({place.picture, picture_bytes_}, batch_.camera().view().out_width, environment.distortion, rules_.augment_noise,
+                draw_of(environment));
+    }
+    if (rules_.show_buttons) draw_buttons(place.picture, batch_.camera().view().out_width, environment.held_buttons);
+    if (frame_bytes_ > picture_bytes_) {
+        std::uint8_t* const ram = place.frame + picture_bytes_;
+        std::memcpy(ram, batch_.console(place.index).ram.data(), ram_bytes);
+        std::memset(ram + ram_bytes, 0, frame_bytes_ - picture_bytes_ - ram_bytes);
+    }
     for (unsigned slot = 1; is_first && slot < rules_.frame_stack; ++slot) {
         std::memcpy(ring_of(place.index) + slot * frame_bytes_, place.frame, frame_bytes_);
     }
@@ -407,9 +431,10 @@ Draw Environments::draw_of(const Environment& environment) const noexcept {
 }
 
 /// A single frame is drawn where it is wanted, others into the ring.
-std::uint8_t* Environments::frame_for(const Environment& environment, unsigned index, const Outputs& outputs) noexcept {
-    if (is_direct_ && outputs.observations) return outputs.observations + index * frame_bytes_;
-    return ring_of(index) + environment.newest * frame_bytes_;
+Environments::Place Environments::place_for(const Environment& environment, unsigned thread, unsigned index, const Outputs& outputs) noexcept {
+    const bool is_here = is_direct_ && outputs.observations;
+    std::uint8_t* const frame = is_here ? outputs.observations + index * frame_bytes_ : ring_of(index) + environment.newest * frame_bytes_;
+    return {thread, index, frame, picture_bytes_ > 0 ? frame : nullptr};
 }
 
 std::uint8_t* Environments::ring_of(unsigned index) noexcept { return frames_.data() + index * stack_bytes(); }

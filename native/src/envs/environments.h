@@ -91,6 +91,7 @@ private:
     void skip_idle(Outcome& outcome, Environment& environment, const Place& place) noexcept;
     void settle(Outcome& outcome, Environment& environment, bool is_jammed) noexcept;
     void begin(Environment& environment, unsigned thread, unsigned index, std::int32_t start, const Outputs& outputs) noexcept;
+    void draw(const Place& place) noexcept;
     void show(const Environment& environment, const Place& place, bool is_first) noexcept;
     void write_stack(const Environment& environment, const Place& place, std::uint8_t* rows) noexcept;
     [[nodiscard]] std::int32_t choose_start(const Environment& environment, unsigned index) const noexcept;
@@ -101,13 +102,14 @@ private:
     [[nodiscard]] float shaping(const Progress& before, const Progress& after, mario_end_reason end) const noexcept;
     [[nodiscard]] mario_end_reason end_of(const Environment& environment, const mario_game& game) const noexcept;
     [[nodiscard]] Draw draw_of(const Environment& environment) const noexcept;
-    [[nodiscard]] std::uint8_t* frame_for(const Environment& environment, unsigned index, const Outputs& outputs) noexcept;
+    [[nodiscard]] Place place_for(const Environment& environment, unsigned thread, unsigned index, const Outputs& outputs) noexcept;
     [[nodiscard]] std::uint8_t* ring_of(unsigned index) noexcept;
     [[nodiscard]] std::size_t stack_bytes() const { return frame_bytes_ * rules_.frame_stack; }
 
     batch::Batch& batch_;
     mario_env_rules rules_;
     std::vector<std::uint8_t> action_buttons_;
+    std::size_t picture_bytes_;                 ///< of a frame; behind them, where it is shown, the RAM
     std::size_t frame_bytes_;
     std::vector<std::uint32_t> starts_;         ///< snapshots of the batch
     std::vector<double> cumulative_weights_;    ///< of the starts; empty: one after another

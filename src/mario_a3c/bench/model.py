@@ -35,11 +35,11 @@ LOG = logging.getLogger("mario.benchmark")
 
 Work = Literal["act", "train"]
 MAX_AUTOTUNE: Compilation = "max-autotune-no-cudagraphs"
-BackboneName = Literal["nature", "impala"]
+BackboneName = Literal["nature", "impala", "ram"]
 
 _NUM_ACTIONS = 7
 _START_PROBABILITY = 0.01  # episodes of a hundred steps: one rollout of 512 environments holds many starts
-_BACKBONES: tuple[BackboneName, ...] = ("nature", "impala")
+_BACKBONES: tuple[BackboneName, ...] = ("nature", "impala", "ram")
 _MEMORIES: tuple[RecurrentType, ...] = ("none", "gru", "lstm", "transformer", "gtrxl")
 
 
@@ -55,8 +55,10 @@ class Load:
 _LOADS = {
     ("cuda", "nature"): Load(256, (32, 512), 1.0),
     ("cuda", "impala"): Load(256, (16, 512), 1.0),
+    ("cuda", "ram"): Load(512, (64, 512), 1.0),
     ("cpu", "nature"): Load(16, (16, 16), 0.5),
     ("cpu", "impala"): Load(16, (4, 16), 0.5),
+    ("cpu", "ram"): Load(64, (64, 16), 0.5),
 }
 
 

@@ -63,6 +63,9 @@ class TrainingConfig:
             )
         if self.curriculum.needs_map and self.vector_env.env.progress != "map":
             raise ConfigError("--start-order focus looks at how far episodes come along the way: add --progress map")
+        observe, sees_ram = self.vector_env.env.observe, self.model.backbone == "ram"
+        if observe != "both" and (observe == "ram") != sees_ram:
+            raise ConfigError("--backbone ram and --observe ram belong together: give both, or neither")
         if self.returns.changes_gamma and self.vector_env.env.reward.shaping == "potential":
             raise ConfigError("--shaping potential discounts by one --gamma all along: leave --gamma-final out")
         if self.replay.per and self.replay.per_burn_in >= self.collector.rollout_steps:

@@ -20,6 +20,7 @@ from mario_a3c.envs.counter_rng import Draw, Purpose
 from mario_a3c.envs.episode import Episode
 from mario_a3c.envs.gym_env import Observation, observation_space, scaled, stage_option
 from mario_a3c.envs.infos import single_info
+from mario_a3c.envs.observation import ram_as_rows
 from mario_a3c.envs.picture import draw_buttons, shrink
 from mario_a3c.envs.stages import stages_to_play
 from mario_a3c.envs.window import Window
@@ -102,7 +103,7 @@ class BackendEnv(gymnasium.Env[Observation, np.int64]):
         self._episode = Episode(self.config, game, number=self._number, start=start, last_level=self._last_level)
         self._episode.record["num_frames"] = num_idle
         self._last_action = 0
-        self._frames.extend([self._picture(held=0)] * self.config.frame_stack)
+        self._frames.extend([self._frame(held=0)] * self.config.frame_stack)
         self._is_running = True
         self._show()
         return self._observation(), self._info(game)
@@ -117,7 +118,7 @@ class BackendEnv(gymnasium.Env[Observation, np.int64]):
             self._last_action = int(action)
         game, end, num_frames, num_idle = self._play(self._episode, self._buttons[self._last_action])
         earned, end = self._episode.settle(game, end, num_frames=num_frames, num_idle=num_idle)
-        self._frames.append(self._picture(held=0 if num_idle else self._buttons[self._last_action]))
+        self._frames.append(self._frame(held=0 if num_idle else self._buttons[self._last_action]))
         truncated = self._episode.is_cut_short(end)
         self._is_running = end is EndReason.NONE
         self._show()
@@ -165,6 +166,14 @@ class BackendEnv(gymnasium.Env[Observation, np.int64]):
     def _info(self, game: GameRecord) -> dict[str, Any]:
         assert self._episode is not None
         return single_info(np.frombuffer(bytes(game), GAME_DTYPE)[0], self._episode.record)
+
+    def _frame(self, held: int) -> npt.NDArray[np.uint8]:
+        parts = []
+        if self.config.observe != "ram":
+            parts.append(self._picture(held))
+        if self.config.observe != "picture":
+            parts.append(ram_as_rows(self._console.ram()))
+        return np.concatenate(parts)
 
     def _picture(self, held: int) -> npt.NDArray[np.uint8]:
         picture = shrink(self._console.screen())

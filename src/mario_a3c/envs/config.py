@@ -10,6 +10,7 @@ from mario_a3c.options import option, section
 
 ActionSet = Literal["right_only", "simple", "complex", "custom"]
 Backend = Literal["native", "nes-py", "fc-emulator"]
+Observe = Literal["picture", "ram", "both"]
 Progress = Literal["position", "map"]
 Reward = Literal["progress", "classic"]
 Shaping = Literal["difference", "potential"]
@@ -92,6 +93,11 @@ class MarioEnvConfig:
     show_buttons: bool = option(
         False, "show in the picture which buttons are held: a jump begins with pressing A, not with holding it"
     )
+    observe: Observe = option(
+        "picture",
+        "what an agent is shown: the picture; the console's RAM, which says where everything is (--backbone ram); or "
+        "both, so that who sees pictures can follow a --teacher who knows more",
+    )
     reward: RewardConfig = section(RewardConfig)
     augmentation: AugmentationConfig = section(AugmentationConfig)
 
@@ -109,6 +115,12 @@ class MarioEnvConfig:
         _expect(self.stall_steps >= 0, "--stall-steps", "0 or more", self.stall_steps)
         _expect(0 <= self.noop_max <= 600, "--noop-max", "in [0, 600]", self.noop_max)
         _expect(0.0 <= self.sticky < 1.0, "--sticky", "in [0, 1)", self.sticky)
+        augmentation = self.augmentation
+        is_changed = augmentation.augment_shift or augmentation.augment_brightness or augmentation.augment_noise
+        if self.observe == "ram" and (self.show_buttons or self.takes_maximum or is_changed):
+            raise ConfigError(
+                "--observe ram shows no picture: leave --show-buttons, --takes-maximum and --augment-... out"
+            )
         if self.reward.shaping == "potential" and self.progress != "map":
             raise ConfigError("--shaping potential is of places on a map: add --progress map")
         if (self.action_set == "custom") != bool(self.actions):

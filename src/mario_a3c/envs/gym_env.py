@@ -12,6 +12,7 @@ from mario_a3c.envs.actions import action_buttons
 from mario_a3c.envs.config import MarioEnvConfig, MarioVectorEnvConfig
 from mario_a3c.envs.infos import single_info
 from mario_a3c.envs.mario_batch import MarioBatch
+from mario_a3c.envs.observation import observation_shape
 from mario_a3c.envs.progress_map import ProgressMap
 from mario_a3c.envs.window import Window
 from mario_a3c.native.config import EngineConfig, RomConfig
@@ -140,7 +141,7 @@ class MarioEnv(gymnasium.Env[Observation, np.int64]):
 def observation_space(config: MarioEnvConfig, *, screen: bool = False) -> spaces.Box:
     if screen:
         return spaces.Box(0, 255, (SCREEN_HEIGHT, SCREEN_WIDTH, 3), np.uint8)
-    shape = (config.frame_stack, 84, 84)
+    shape = observation_shape(config)
     return spaces.Box(0.0, 1.0, shape, np.float32) if config.float_observations else spaces.Box(0, 255, shape, np.uint8)
 
 

@@ -11,6 +11,7 @@ from mario_a3c.cache_dir import CacheConfig, CacheDir
 from mario_a3c.envs.actions import action_buttons, action_names
 from mario_a3c.envs.config import MarioEnvConfig, MarioVectorEnvConfig
 from mario_a3c.envs.env_batch import Bools, Pixels, Seeds
+from mario_a3c.envs.observation import observed
 from mario_a3c.envs.progress_map import AREA_DTYPE, ProgressMap, grids_of
 from mario_a3c.envs.stages import stages_to_play
 from mario_a3c.errors import ConfigError, SaveStateError
@@ -376,6 +377,7 @@ def rules_of(config: MarioEnvConfig) -> EnvRules:
         augment_brightness=augmentation.augment_brightness,
         augment_noise=augmentation.augment_noise,
         show_buttons=config.show_buttons,
+        observes=observed(config),
     )
 
 

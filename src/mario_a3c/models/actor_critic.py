@@ -10,6 +10,7 @@ from mario_a3c.models.config import ModelConfig
 from mario_a3c.models.heads import Head, NoisyLinear, factorised
 from mario_a3c.models.initialisation import orthogonal
 from mario_a3c.models.memories import Memory, NoMemory, State
+from mario_a3c.models.ram_backbone import RamBackbone
 from mario_a3c.models.recurrent import GruMemory, LstmMemory
 from mario_a3c.models.transformer import TransformerMemory
 
@@ -44,11 +45,17 @@ class MarioActorCritic(nn.Module):
     """
 
     def __init__(
-        self, config: ModelConfig, num_actions: int, observation_shape: tuple[int, int, int] = (4, 84, 84)
+        self,
+        config: ModelConfig,
+        num_actions: int,
+        observation_shape: tuple[int, int, int] = (4, 84, 84),
+        *,
+        picture_rows: int | None = None,
     ) -> None:
+        """`picture_rows` of an observation are its picture, where there is more beneath it (`--observe both`)."""
         super().__init__()
         self.config, self.num_actions, self.observation_shape = config, num_actions, observation_shape
-        self.backbone = Backbone(config, observation_shape)
+        self.backbone = make_backbone(config, observation_shape, picture_rows)
         self.memory = make_memory(config)
         self.actor = make_head(self.memory.output_size, num_actions, _POLICY_GAIN, config, config.parameter_noise)
         self.critic = make_head(self.memory.output_size, 1, _VALUE_GAIN, config, parameter_noise=0.0)
@@ -95,6 +102,15 @@ class MarioActorCritic(nn.Module):
         logits: Tensor = self.actor(features, actor_noise)
         value: Tensor = self.critic(features, critic_noise).squeeze(-1)
         return ModelOutput(logits, value, {**memory_state, **kept}, features)
+
+
+def make_backbone(
+    config: ModelConfig, observation_shape: tuple[int, int, int], picture_rows: int | None
+) -> Backbone | RamBackbone:
+    channels, height, width = observation_shape
+    if config.backbone == "ram":
+        return RamBackbone(config.hidden_size, width)
+    return Backbone(config, (channels, picture_rows or height, width))
 
 
 def make_memory(config: ModelConfig) -> Memory:

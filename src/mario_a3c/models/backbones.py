@@ -95,6 +95,7 @@ class Backbone(nn.Module):
 
     def __init__(self, config: ModelConfig, observation_shape: tuple[int, int, int]) -> None:
         super().__init__()
+        self._picture_rows = observation_shape[1]  # what else lies beneath is not for us
         if config.backbone == "impala":
             self.convolutions = impala_convolutions(config, observation_shape[0])
         elif config.backbone == "nature":
@@ -109,7 +110,8 @@ class Backbone(nn.Module):
 
     def forward(self, observations: Tensor) -> Tensor:
         needs_casts = self.fc.weight.dtype != self.precision
-        x = as_input(observations, self.precision, self._block_size if observations.is_cuda else 1)
+        pictures = observations[:, :, : self._picture_rows]
+        x = as_input(pictures, self.precision, self._block_size if observations.is_cuda else 1)
         with torch.autocast(x.device.type, self.precision if needs_casts else None, enabled=needs_casts):
             x = functional.relu(self.pool(self.convolutions(x)))
             x = functional.relu(self.fc(x.flatten(1)))

@@ -6,7 +6,7 @@ from typing import Literal
 from mario_a3c.errors import ConfigError
 from mario_a3c.options import option
 
-Backbone = Literal["auto", "nature", "impala"]
+Backbone = Literal["auto", "nature", "impala", "ram"]
 RecurrentType = Literal["none", "gru", "lstm", "transformer", "gtrxl"]
 
 
@@ -15,7 +15,9 @@ class ModelConfig:
     """The network: a backbone that sees, a memory, and two heads."""
 
     backbone: Backbone = option(
-        "auto", "nature: small, for one stage; impala: residual, for many; auto: nature on a CPU, impala on a GPU"
+        "auto",
+        "nature: small, for one stage; impala: residual, for many; ram: reads the console's memory instead of pictures "
+        "(--observe); auto: nature on a CPU, impala on a GPU",
     )
     nature_channels: tuple[int, int, int] = option(
         (32, 64, 64), "channels of the three convolutions of the nature backbone"

@@ -22,7 +22,7 @@ from ctypes import (
 from enum import IntEnum
 from typing import Any
 
-ABI_VERSION = 13
+ABI_VERSION = 14
 
 
 class Status(IntEnum):
@@ -48,6 +48,14 @@ class EndReason(IntEnum):
 
     def __str__(self) -> str:
         return "" if self is EndReason.NONE else self.name.lower()
+
+
+class Observed(IntEnum):
+    """`mario_observed`."""
+
+    PICTURE = 0
+    RAM = 1
+    BOTH = 2
 
 
 class Goal(IntEnum):
@@ -201,6 +209,7 @@ class EnvRules(ctypes.Structure):
         ("augment_brightness", c_uint32),
         ("augment_noise", c_uint32),
         ("show_buttons", c_uint32),
+        ("observes", c_uint32),
         ("shaping_discount", c_float),
     )
 

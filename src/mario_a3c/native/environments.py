@@ -1,6 +1,7 @@
 """Environments on the consoles of a batch: actions in, observations, rewards and ends out, all in one native call."""
 
 import ctypes
+import math
 from typing import Any
 
 import numpy as np
@@ -8,13 +9,25 @@ import numpy.typing as npt
 
 from mario_a3c.errors import SaveStateError
 from mario_a3c.native.batch import BatchConsole
-from mario_a3c.native.bindings import EnvRules, EpisodeRecord, MapAreaRecord
-from mario_a3c.native.console import Handle, in_range
+from mario_a3c.native.bindings import EnvRules, EpisodeRecord, MapAreaRecord, Observed
+from mario_a3c.native.console import RAM_BYTES, Handle, in_range
 from mario_a3c.native.game_record import GAME_DTYPE
 from mario_a3c.native.library import check, load_library
+from mario_a3c.native.view import View
 
 BEGIN_DRAWN, BEGIN_HERE = -1, -2
 MAP_AREA_DTYPE: np.dtype[Any] = np.dtype(MapAreaRecord)
+
+
+def frame_shape(observed: Observed, view: View) -> tuple[int, int]:
+    """Height and width of one frame of an observation."""
+    picture_rows = 0 if observed is Observed.RAM else view.out_height
+    return picture_rows + (0 if observed is Observed.PICTURE else ram_rows(view.out_width)), view.out_width
+
+
+def ram_rows(width: int) -> int:
+    """So many rows hold a console's RAM; an even number, so that frames are whole words."""
+    return 2 * math.ceil(RAM_BYTES / (2 * width))
 
 
 class Environments:
@@ -36,7 +49,7 @@ class Environments:
         )
         self._address = self._handle.address
         num_envs = batch.num_consoles
-        shape = (num_envs, int(rules.frame_stack), *batch.view.shape)
+        shape = (num_envs, int(rules.frame_stack), *frame_shape(Observed(rules.observes), batch.view))
         self.actions = np.zeros(num_envs, np.int64)
         self.observations = np.zeros(shape, np.uint8)
         self.rewards = np.zeros(num_envs, np.float32)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ from mario_a3c.checkpoint.store import Checkpoint, load_checkpoint, read_metadat
 from mario_a3c.config import TrainingConfig
 from mario_a3c.config.json_file import from_json
 from mario_a3c.envs.actions import action_names
+from mario_a3c.envs.observation import observation_shape
 from mario_a3c.errors import CheckpointError, ConfigError
 from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.native.rom import Rom
@@ -24,7 +25,6 @@ WeightsChoice = Literal["auto", "averaged", "last"]
 # An average that still remembers the beginner plays worse than the last weights. After four spans of it 5 % of its
 # weight lie on the first of them.
 _MOST_OF_RUN_AVERAGED = 0.25
-_PICTURE_SIZE = (84, 84)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,11 @@ def find_checkpoint(named: Path | None, save_dir: Path) -> Path:
 def load_agent(path: Path, weights: WeightsChoice = "auto") -> Agent:
     """From a run's checkpoint, or from one with weights alone. Nothing but the file is needed."""
     checkpoint = load_checkpoint(path)
-    config = config_in(path, checkpoint.metadata)
+    config = without_teachers_view(config_in(path, checkpoint.metadata))
     tensors, taken = weights_in(path, checkpoint, config, weights)
-    model = MarioActorCritic(config.model, len(action_names(config.vector_env.env)), _observation_shape(config))
+    model = MarioActorCritic(
+        config.model, len(action_names(config.vector_env.env)), observation_shape(config.vector_env.env)
+    )
     _expect_actions(path, checkpoint.metadata, config)
     check_fit("network", tensors, dict(model.named_parameters()))
     model.load_state_dict({name: each.float() for name, each in tensors.items()})
@@ -102,7 +104,7 @@ def untrained(agent: Agent) -> Agent:
     config = agent.config
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.vector_env.seed)
-        model = MarioActorCritic(config.model, len(agent.actions), _observation_shape(config))
+        model = MarioActorCritic(config.model, len(agent.actions), observation_shape(config.vector_env.env))
     metadata = {**agent.metadata, "update": 0, "global_step": 0, "seconds": 0.0}
     return Agent(model.eval().requires_grad_(False), config, metadata, "first")
 
@@ -155,5 +157,9 @@ def _expect_actions(path: Path, metadata: Mapping[str, Any], config: TrainingCon
         )
 
 
-def _observation_shape(config: TrainingConfig) -> tuple[int, int, int]:
-    return (config.vector_env.env.frame_stack, *_PICTURE_SIZE)
+def without_teachers_view(config: TrainingConfig) -> TrainingConfig:
+    """What was shown beneath the picture was for a teacher: who has learned plays by pictures alone."""
+    vector_env = config.vector_env
+    if vector_env.env.observe != "both" or config.model.backbone == "ram":
+        return config
+    return replace(config, vector_env=replace(vector_env, env=replace(vector_env.env, observe="picture")))

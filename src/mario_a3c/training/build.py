@@ -19,6 +19,7 @@ from mario_a3c.collectors.sync import SyncCollector
 from mario_a3c.config import TrainingConfig
 from mario_a3c.envs.env_batch import EnvBatch
 from mario_a3c.envs.mario_batch import MarioBatch
+from mario_a3c.envs.observation import picture_rows
 from mario_a3c.envs.progress_map import join_maps
 from mario_a3c.errors import ConfigError
 from mario_a3c.experience.replay import PrioritizedReplay
@@ -148,10 +149,11 @@ def make_model(
     config: TrainingConfig, model_config: ModelConfig, execution: Execution, envs: EnvBatch
 ) -> MarioActorCritic:
     """With weights that the seed decides, whatever else drew random numbers before."""
-    shape = (config.vector_env.env.frame_stack, *envs.observations.shape[2:])
+    env = config.vector_env.env
+    shape = (env.frame_stack, *envs.observations.shape[2:])
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.vector_env.seed)
-        model = MarioActorCritic(model_config, envs.num_actions, shape)
+        model = MarioActorCritic(model_config, envs.num_actions, shape, picture_rows=picture_rows(env))
     return execution.prepare(model)
 
 

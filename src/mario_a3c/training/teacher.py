@@ -7,7 +7,7 @@ from mario_a3c.config import TrainingConfig
 from mario_a3c.errors import CheckpointError
 from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.training.agent import find_checkpoint, load_agent
-from mario_a3c.training.warm_start import env_misfits, picture_misfits
+from mario_a3c.training.warm_start import action_misfits, env_misfits, picture_misfits
 
 LOG = logging.getLogger("mario.train")
 
@@ -22,11 +22,19 @@ def read_teacher(config: TrainingConfig, update: int) -> MarioActorCritic | None
     path = find_checkpoint(config.learner.teacher, config.run.save_dir)
     agent = load_agent(path)
     theirs, ours = agent.config.vector_env.env, config.vector_env.env
-    different = [*env_misfits(theirs, ours), *picture_misfits(theirs, ours)]
+    if theirs.observe == "ram":  # pictures, however many of them, are not for it
+        different = list(action_misfits(theirs, ours))
+    else:
+        different = [*env_misfits(theirs, ours), *picture_misfits(theirs, ours)]
     if different:
         raise CheckpointError(
             f"--teacher {path} sees or does something else than this run: {'; '.join(map(str, different))}. Train with "
             f"{' '.join(each.remedy for each in different)}, or without --teacher"
+        )
+    if ours.observe not in (theirs.observe, "both"):
+        raise CheckpointError(
+            f"--teacher {path} is shown the {theirs.observe}, this run's network the {ours.observe}: with --observe "
+            "both each of them has something to look at"
         )
     memory = agent.config.model.recurrent_type
     if memory != "none":

@@ -122,12 +122,16 @@ def misfits(theirs: TrainingConfig, model: ModelConfig, env: MarioEnvConfig) -> 
 
 def env_misfits(theirs: MarioEnvConfig, ours: MarioEnvConfig) -> Iterator[Difference]:
     """Of two environments: the actions, and the size of an observation."""
+    yield from action_misfits(theirs, ours)
+    if theirs.frame_stack != ours.frame_stack:
+        yield Difference("--frame-stack", theirs.frame_stack, ours.frame_stack)
+
+
+def action_misfits(theirs: MarioEnvConfig, ours: MarioEnvConfig) -> Iterator[Difference]:
     if action_names(theirs) != action_names(ours):
         yield Difference("--action-set", theirs.action_set, ours.action_set)
         if theirs.actions:
             yield Difference("--actions", theirs.actions, action_names(ours))
-    if theirs.frame_stack != ours.frame_stack:
-        yield Difference("--frame-stack", theirs.frame_stack, ours.frame_stack)
 
 
 def picture_misfits(theirs: MarioEnvConfig, ours: MarioEnvConfig) -> Iterator[Difference]:

@@ -8,9 +8,10 @@ from mario_a3c.checkpoint.store import read_metadata
 from mario_a3c.cli.train import parse_args
 from mario_a3c.config import TrainingConfig
 from mario_a3c.config.run import BudgetConfig
-from mario_a3c.envs.config import MarioEnvConfig, RewardConfig
+from mario_a3c.envs.config import MarioEnvConfig, MarioVectorEnvConfig, RewardConfig
 from mario_a3c.errors import ConfigError, SetupError
 from mario_a3c.exploration.config import CurriculumConfig, StartConfig
+from mario_a3c.models.config import ModelConfig
 from mario_a3c.training.agent import config_in
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -29,6 +30,16 @@ def test_starts_are_moved_or_fixed_but_not_both(curriculum: str) -> None:
 def test_a_potential_needs_a_map() -> None:
     with pytest.raises(ConfigError, match="--progress map"):
         MarioEnvConfig(reward=RewardConfig(shaping="potential"))
+
+
+def test_who_reads_memory_must_be_shown_it() -> None:
+    reader, shown = ModelConfig(backbone="ram"), MarioVectorEnvConfig(env=MarioEnvConfig(observe="ram"))
+    for wrong in ({"model": reader}, {"vector_env": shown}):
+        with pytest.raises(ConfigError, match="--backbone ram and --observe ram belong together"):
+            TrainingConfig(**wrong)  # type: ignore[arg-type]
+    TrainingConfig(model=reader, vector_env=shown)
+    both = MarioVectorEnvConfig(env=MarioEnvConfig(observe="both"))
+    assert TrainingConfig(vector_env=both) != TrainingConfig(vector_env=both, model=reader), "either may be shown both"
 
 
 @pytest.mark.parametrize("wrong", [{"clear_rate_to_move": 0.0}, {"real_starts": 1.5}, {"stage_floor": 0.0}])

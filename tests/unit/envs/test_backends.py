@@ -42,6 +42,8 @@ from tests.support.tiny_batches import ACTIONS, RIGHT
         {"one_stage": False, "frame_skip": 3, "stall_steps": 9},
         {"stall_steps": 4, "stall_fails": True},
         {"show_buttons": True, "sticky": 0.25},
+        {"observe": "both"},
+        {"observe": "ram"},
         {"skip_idle": False, "max_episode_steps": 40},
         {"reward": RewardConfig(reward="classic"), "noop_max": 5},
     ],

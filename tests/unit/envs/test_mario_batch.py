@@ -3,12 +3,14 @@
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from mario_a3c.envs.actions import parse_action
 from mario_a3c.envs.config import AugmentationConfig
 from mario_a3c.envs.env_batch import EnvBatch, Pixels
 from mario_a3c.errors import ConfigError, SaveStateError
+from mario_a3c.native.game_record import GAME_DTYPE, read_game
 from mario_a3c.native.start_states import Stage
 from tests.support import tiny_game
 from tests.support.tiny_batches import (
@@ -54,18 +56,22 @@ def test_frames_are_stacked_oldest_first(make_batch: MakeBatch) -> None:
     assert len({frame.tobytes() for frame in frames}) > 3, "the picture shows where one stands"
 
 
-def test_single_frames_are_the_newest_of_stacked_ones_whatever_happens(make_batch: MakeBatch) -> None:
+CHANGED: dict[str, Any] = {
+    "augmentation": AugmentationConfig(augment_shift=3, augment_brightness=20, augment_noise=5),
+    "show_buttons": True,
+}
+
+
+@pytest.mark.parametrize("shown", [CHANGED, {"observe": "both", **CHANGED}, {"observe": "ram"}], ids=str)
+def test_single_frames_are_the_newest_of_stacked_ones_whatever_happens(
+    make_batch: MakeBatch, shown: dict[str, Any]
+) -> None:
     """They are drawn straight into the caller's array, and again when they are asked for a second time."""
-    options: dict[str, Any] = {
-        "noop_max": 9,
-        "max_episode_steps": 25,
-        "augmentation": AugmentationConfig(augment_shift=3, augment_brightness=20, augment_noise=5),
-        "show_buttons": True,
-    }
+    options: dict[str, Any] = {"noop_max": 9, "max_episode_steps": 25, **shown}
     single, stacked = make_batch(num_envs=3, frame_stack=1, **options), make_batch(num_envs=3, frame_stack=3, **options)
     mask = np.array([False, True, False])
     for step, actions in enumerate(random_actions(single, 80)):
-        row = np.zeros((3, 84, 84), np.uint8)
+        row = np.zeros((3, *single.observations.shape[2:]), np.uint8)
         single.step(actions, row)
         stacked.step(actions)
         assert (row == stacked.observations[:, -1]).all(), step
@@ -78,6 +84,29 @@ def test_single_frames_are_the_newest_of_stacked_ones_whatever_happens(make_batc
         if step % 20 == 15:
             single.restore(single.state())
             assert (single.observations[:, 0] == stacked.observations[:, -1]).all(), step
+
+
+def game_in(memory: npt.NDArray[np.uint8]) -> Any:
+    return np.frombuffer(bytes(read_game(memory[:2048])), GAME_DTYPE)[0]
+
+
+@pytest.mark.parametrize("observe", ["both", "ram"])
+def test_the_memory_is_shown_beneath_the_picture_or_alone(make_batch: MakeBatch, observe: str) -> None:
+    batch, plain = (make_batch(num_envs=2, frame_stack=2, observe=each) for each in (observe, "picture"))
+    games = []
+    for actions in random_actions(batch, 30):
+        games.append(batch.games.copy())
+        batch.step(actions)
+        plain.step(actions)
+        picture, memory = np.split(batch.observations, [84 if observe == "both" else 0], axis=2)
+        memory = memory.reshape(2, 2, -1)
+        for env, beginning in enumerate(batch.episodes["num_steps"] == 0):
+            assert game_in(memory[env, -1]) == batch.games[env]
+            before = batch.games if beginning else games[-1]
+            assert game_in(memory[env, 0]) == before[env]
+        assert not memory[..., 2048:].any()
+        assert observe == "ram" or (picture == plain.observations).all()
+    assert len({game.tobytes() for game in games}) > 10, "something happens"
 
 
 def held_in(frame: Pixels) -> int:

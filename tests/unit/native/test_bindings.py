@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mario_a3c.native.bindings import ABI_VERSION, RECORDS, SIGNATURES, EndReason, Goal, Status
+from mario_a3c.native.bindings import ABI_VERSION, RECORDS, SIGNATURES, EndReason, Goal, Observed, Status
 
 POINTERS = (ctypes.c_void_p, ctypes.c_char_p)
 TYPES = {
@@ -86,4 +86,5 @@ def test_version_and_status_codes_are_the_header_s(header: str) -> None:
     codes = {name: int(value) for name, value in re.findall(r"MARIO_(\w+) = (\d+)", header)}
     ends = {f"END_{reason.name}": reason.value for reason in EndReason}
     goals = {f"GOAL_{goal.name}": goal.value for goal in Goal}
-    assert codes == {**{status.name: status.value for status in Status}, **ends, **goals}
+    observed = {f"OBSERVE_{each.name}": each.value for each in Observed}
+    assert codes == {**{status.name: status.value for status in Status}, **ends, **goals, **observed}

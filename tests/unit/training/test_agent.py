@@ -11,6 +11,7 @@ import torch
 from mario_a3c.checkpoint.store import save_checkpoint
 from mario_a3c.errors import CheckpointError
 from mario_a3c.learning.config import LearnerConfig
+from mario_a3c.models.config import ModelConfig
 from mario_a3c.training.agent import choose_weights, find_checkpoint, load_agent
 from tests.support.arenas import tiny_agent_config, write_agent
 
@@ -33,6 +34,17 @@ def test_weights_in_half_precision_are_computed_with_in_float32(tmp_path: Path) 
     loaded = dict(load_agent(path).model.named_parameters())
     assert {each.dtype for each in loaded.values()} == {torch.float32}
     assert all(torch.equal(each, half[name].float()) for name, each in loaded.items())
+
+
+def test_what_was_shown_to_a_teacher_is_not_needed_to_play(tmp_path: Path) -> None:
+    followed = tiny_agent_config(observe="both")
+    agent = load_agent(write_agent(tmp_path / "agent.pt", followed))
+    assert agent.config == tiny_agent_config()
+    assert agent.model.observation_shape == (2, 84, 84)
+    reader = replace(followed, model=ModelConfig(backbone="ram", hidden_size=16))
+    agent = load_agent(write_agent(tmp_path / "reader.pt", reader))
+    assert agent.config == reader, "unless it is what it plays by"
+    assert agent.model.observation_shape == (2, 110, 84)
 
 
 def test_averaged_weights_are_taken_once_they_have_forgotten_the_beginner() -> None:

@@ -24,7 +24,7 @@ def config_of(**env: Any) -> TrainingConfig:
     return TrainingConfig(
         budget=BudgetConfig(total_updates=100),
         vector_env=MarioVectorEnvConfig(env=MarioEnvConfig(**env)),
-        model=ModelConfig(backbone="impala"),
+        model=ModelConfig(backbone="ram" if env.get("observe") == "ram" else "impala"),
         learner=LearnerConfig(teacher=FILE, teacher_share=0.5),
     )
 
@@ -65,6 +65,34 @@ def test_a_run_that_goes_on_after_its_lessons_does_not_need_the_file(monkeypatch
 def test_who_sees_or_does_something_else_cannot_teach(env: dict[str, Any], remedy: str) -> None:
     with pytest.raises(CheckpointError, match=f"Train with {remedy}, or without --teacher"):
         read_teacher(config_of(**env), 0)
+
+
+@pytest.fixture
+def who_reads_memory(the_agent: Agent, monkeypatch: pytest.MonkeyPatch) -> Agent:
+    """In the file: one that was shown the console's RAM alone, a single frame of it."""
+    reader = replace(the_agent, config=config_of(observe="ram", frame_stack=1))
+    monkeypatch.setattr(under_test, "load_agent", lambda _: reader)
+    return reader
+
+
+def test_who_reads_memory_teaches_who_sees_pictures_where_both_are_shown(who_reads_memory: Agent) -> None:
+    assert read_teacher(config_of(observe="both"), 0) is who_reads_memory.model
+    assert read_teacher(config_of(observe="both", show_buttons=True), 0) is who_reads_memory.model
+    with pytest.raises(CheckpointError, match="Train with --action-set simple"):
+        read_teacher(config_of(observe="both", action_set="complex"), 0)
+
+
+@pytest.mark.usefixtures("who_reads_memory")
+def test_a_teacher_must_be_shown_what_it_knows() -> None:
+    with pytest.raises(CheckpointError, match="is shown the ram, this run's network the picture: with --observe both"):
+        read_teacher(config_of(), 0)
+
+
+def test_a_teacher_of_pictures_needs_pictures() -> None:
+    with pytest.raises(CheckpointError, match="is shown the picture, this run's network the ram"):
+        read_teacher(config_of(observe="ram"), 0)
+    both = replace(config_of(observe="both"), model=ModelConfig(backbone="ram"))
+    assert read_teacher(both, 0) is not None
 
 
 def test_who_has_a_memory_cannot_teach(the_agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
