@@ -17,7 +17,7 @@ from mario_a3c.envs.actions import action_names
 from mario_a3c.envs.config import MarioEnvConfig
 from mario_a3c.errors import CheckpointError
 from mario_a3c.models.actor_critic import MarioActorCritic
-from mario_a3c.models.backbones import ResidualBlock
+from mario_a3c.models.backbones import Backbone, ResidualBlock
 from mario_a3c.models.config import ModelConfig
 from mario_a3c.models.execution import choose_device
 from mario_a3c.options import flag_of
@@ -58,7 +58,7 @@ class InitialWeights:
             parameter.copy_(self.tensors[name])
             if name.startswith(_POLICY_HEAD):  # its last layer: what it computes are the logits
                 parameter.div_(self.temperature)
-        if self.forgets_uppermost:
+        if self.forgets_uppermost and isinstance(model.backbone, Backbone):
             model.backbone.forget_uppermost()
 
 

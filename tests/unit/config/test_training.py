@@ -36,7 +36,7 @@ def test_who_reads_memory_must_be_shown_it() -> None:
     reader, shown = ModelConfig(backbone="ram"), MarioVectorEnvConfig(env=MarioEnvConfig(observe="ram"))
     for wrong in ({"model": reader}, {"vector_env": shown}):
         with pytest.raises(ConfigError, match="--backbone ram and --observe ram belong together"):
-            TrainingConfig(**wrong)  # type: ignore[arg-type]
+            TrainingConfig(**wrong)
     TrainingConfig(model=reader, vector_env=shown)
     both = MarioVectorEnvConfig(env=MarioEnvConfig(observe="both"))
     assert TrainingConfig(vector_env=both) != TrainingConfig(vector_env=both, model=reader), "either may be shown both"

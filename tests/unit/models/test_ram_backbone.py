@@ -97,7 +97,8 @@ def test_blocks_around_the_player_are_seen_and_coins_are_not(backbone: RamBackbo
     def with_block(address: int, block: int) -> Tensor:
         ram = memory()
         ram[address] = block
-        return backbone(frames(ram))
+        shown: Tensor = backbone(frames(ram))
+        return shown
 
     assert not torch.allclose(with_block(before, BRICK), features, atol=1e-3)
     assert torch.equal(with_block(before, COIN), features)
