@@ -51,6 +51,7 @@ def parse() -> tuple[argparse.Namespace, argparse.ArgumentParser]:
     game = parser.add_argument_group("the game")
     game.add_argument("--seconds", type=float, default=60.0, help="length of a run, without set-up")
     game.add_argument("--variants", nargs="+", help="names of variants; --dry-run lists them")
+    game.add_argument("--at-once", type=int, default=1, help="runs that share the machine (1); with --num-threads each")
     game.add_argument("--add", nargs="+", default=[], metavar="NAME=FLAGS", help="variants of your own beside them")
     game.add_argument("--runs", type=Path, help="folder for the runs, by default runs in --out")
     game.add_argument("--title", default="What each part is worth on the game", help="of the table and the plot")
@@ -75,7 +76,9 @@ def ablate_game(arguments: argparse.Namespace, parser: argparse.ArgumentParser) 
         print("\n".join(f"{each.name:<16} {' '.join(each.flags)}" for each in variants))
         return 0
     folder = arguments.runs or arguments.out / "runs"
-    ablation = GameAblation(base=[*BASE_FLAGS, *arguments.flags], seconds=arguments.seconds, runs=folder)
+    ablation = GameAblation(
+        base=[*BASE_FLAGS, *arguments.flags], seconds=arguments.seconds, runs=folder, at_once=arguments.at_once
+    )
     runs = []
     for runs in ablation.run_all(variants, arguments.seeds or [0], lambda line: print(line, flush=True)):
         write_results(runs, stem, arguments.title)  # a run that is cut off loses nothing
@@ -98,6 +101,8 @@ def choose_variants(arguments: argparse.Namespace, parser: argparse.ArgumentPars
         parser.error(f"there is no variant {', '.join(unknown)}; there are {', '.join(known)}")
     if arguments.seconds <= 0:
         parser.error(f"--seconds must be above 0, got {arguments.seconds}")
+    if arguments.at_once < 1:
+        parser.error(f"--at-once must be at least 1, got {arguments.at_once}")
     return [known[name] for name in dict.fromkeys(names)]
 
 

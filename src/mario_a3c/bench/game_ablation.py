@@ -4,11 +4,13 @@ Each variant is a command of its own with the same number of seconds. Its curve 
 variant that fails is noted, and the others go on.
 """
 
+import functools
 import shlex
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +30,7 @@ class GameAblation:
     base: Sequence[str]
     seconds: float
     runs: Path  # folder of the runs and their logs
+    at_once: int = 1  # runs that share the machine
     command: Sequence[str] = COMMAND
 
     def run_all(
@@ -36,21 +39,27 @@ class GameAblation:
         """All runs so far, after each of them; says after each how long the rest will take."""
         runs: list[GameRun] = []
         started, total = time.monotonic(), len(variants) * len(seeds)
-        for seed in seeds:  # seeds outside: what is cut off has every variant once
-            for variant in variants:
-                report(f"{len(runs) + 1} of {total}: {variant.name}, seed {seed}: {shlex.join(variant.flags) or '-'}")
-                before = [each.curve[-1].update for each in runs if each.curve and each.seed == seed]
-                runs.append(self.run(variant, seed, num_updates=before[0] if before else None))
-                left = (time.monotonic() - started) / len(runs) * (total - len(runs))
-                report(f"{_outcome(runs[-1])}; {len(runs)} of {total} done, {left / 60:.1f} min left")
-                yield list(runs)
+        groups = [variants[at : at + self.at_once] for at in range(0, len(variants), self.at_once)]
+        with ThreadPoolExecutor(self.at_once, "ablation") as pool:
+            for seed in seeds:  # seeds outside: what is cut off has every variant once
+                for group in groups:
+                    for number, variant in enumerate(group, len(runs) + 1):
+                        flags = shlex.join(variant.flags) or "-"
+                        report(f"{number} of {total}: {variant.name}, seed {seed}: {flags}")
+                    before = [each.curve[-1].update for each in runs if each.curve and each.seed == seed]
+                    run = functools.partial(self.run, seed=seed, num_updates=before[0] if before else None)
+                    for ended in pool.map(run, group):
+                        runs.append(ended)
+                        left = (time.monotonic() - started) / len(runs) * (total - len(runs))
+                        report(f"{_outcome(ended)}; {len(runs)} of {total} done, {left / 60:.1f} min left")
+                        yield list(runs)
 
     def run(self, variant: GameVariant, seed: int, *, num_updates: int | None = None) -> GameRun:
         """`num_updates` is what a variant's UPDATES mean."""
         flags = [str(num_updates) if flag == UPDATES else flag for flag in variant.flags]
         if num_updates is None and UPDATES in variant.flags:
             failure = "how many updates a run makes must be known from a variant before it, like base"
-            return GameRun(variant.name, list(self.base), list(variant.flags), seed, failure, 0.0)
+            return GameRun(variant.name, list(self.base), list(variant.flags), seed, failure, 0.0, at_once=self.at_once)
         self.runs.mkdir(parents=True, exist_ok=True)
         name = f"{variant.name}_seed{seed}"
         folder = self.runs / name
@@ -64,7 +73,7 @@ class GameAblation:
         curve = read_curve(folder) if _written_at(folder) != before else []
         if not failure and not curve:
             failure = "it wrote no metrics"
-        return GameRun(variant.name, list(self.base), flags, seed, failure, seconds, curve)
+        return GameRun(variant.name, list(self.base), flags, seed, failure, seconds, curve, self.at_once)
 
     def _train(self, flags: Sequence[str], log: Path) -> str:
         """What went wrong, if anything did; what it said is in the log."""

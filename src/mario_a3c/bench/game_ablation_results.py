@@ -29,10 +29,12 @@ def make_table(runs: Sequence[GameRun], title: str) -> str:
     """Markdown: where each variant was at the end of its time; of several seeds the median and the range."""
     seeds = ", ".join(map(str, sorted({each.seed for each in runs})))
     base = "; ".join(f"`mario train {each}`" for each in dict.fromkeys(shlex.join(each.base) for each in runs))
+    most = max(each.at_once for each in runs)
+    sharing = f" Up to {most} runs at once shared the machine." if most > 1 else ""
     titles = "variant | flags | steps/s | million steps | clear rates | progress | entropy | KL of an update | "
     about = (
         f"{base}, seed {seeds}. Clear rates and progress (shares of the way) are means of the last {WINDOW} training "
-        "episodes from a stage's own start, summed over the stages."
+        f"episodes from a stage's own start, summed over the stages.{sharing}"
     )
     lines = [title, "", about, "", f"| {titles} |", f"|{' --- |' * len(titles.split('|'))}"]
     for name, mine in by_variant(runs).items():

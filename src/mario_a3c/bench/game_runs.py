@@ -37,6 +37,7 @@ class GameRun:
     failure: str  # empty where it went to its end
     command_seconds: float
     curve: list[GamePoint] = field(default_factory=list)
+    at_once: int = 1  # runs that shared the machine
 
     @classmethod
     def from_json(cls, plain: dict[str, Any]) -> "GameRun":

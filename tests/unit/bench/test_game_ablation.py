@@ -41,10 +41,11 @@ sys.exit(int(flags.get("--exit", 75)))
 """
 
 
-def ablation(folder: Path) -> GameAblation:
-    program = folder / "fake_train.py"
-    program.write_text(FAKE_TRAIN)
-    return GameAblation(base=["--lr", "0.2"], seconds=7, runs=folder / "runs", command=(sys.executable, str(program)))
+def ablation(folder: Path, program: str = FAKE_TRAIN, at_once: int = 1) -> GameAblation:
+    path = folder / "fake_train.py"
+    path.write_text(program)
+    command = sys.executable, str(path)
+    return GameAblation(base=["--lr", "0.2"], seconds=7, runs=folder / "runs", at_once=at_once, command=command)
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name)
@@ -122,6 +123,27 @@ def test_a_schedule_can_end_with_the_run_once_its_length_is_known(tmp_path: Path
     *_, runs = ablation(tmp_path).run_all([falling, GameVariant("base"), falling], [0], lambda _: None)
     assert "must be known from a variant before it" in runs[0].failure
     assert runs[2].flags == ["--total-updates", "2"]
+
+
+# Waits until so many have come, itself among them, and says how many there are.
+WAIT_FOR_OTHERS = """
+import pathlib, sys, time
+flags = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+present = pathlib.Path(flags["--save-dir"]) / "present"
+(present / flags["--run-name"]).mkdir(parents=True)
+until = time.monotonic() + 20
+while len(list(present.iterdir())) < int(flags["--others"]) and time.monotonic() < until:
+    time.sleep(0.01)
+print("there were", len(list(present.iterdir())))
+sys.exit(3)
+"""
+
+
+def test_runs_may_share_the_machine(tmp_path: Path) -> None:
+    variants = [GameVariant(name, ["--others", number]) for name, number in (("a", "2"), ("b", "2"), ("c", "3"))]
+    *_, runs = ablation(tmp_path, WAIT_FOR_OTHERS, at_once=2).run_all(variants, [0], lambda _: None)
+    assert [each.failure for each in runs] == [f"exit code 3: there were {number}" for number in (2, 2, 3)]
+    assert "Up to 2 runs at once shared the machine." in make_table(runs, "title")
 
 
 def test_only_the_last_episodes_from_a_stages_own_start_count(tmp_path: Path) -> None:
