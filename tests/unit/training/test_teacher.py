@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from mario_a3c.cli.train import parse_args
 from mario_a3c.config import TrainingConfig
 from mario_a3c.config.run import BudgetConfig
 from mario_a3c.envs.config import MarioEnvConfig, MarioVectorEnvConfig
 from mario_a3c.errors import CheckpointError
 from mario_a3c.learning.config import LearnerConfig
 from mario_a3c.models.config import ModelConfig
+from mario_a3c.models.ram_backbone import RamBackbone
 from mario_a3c.training import teacher as under_test
 from mario_a3c.training.agent import Agent
 from mario_a3c.training.teacher import read_teacher
@@ -100,3 +102,12 @@ def test_who_has_a_memory_cannot_teach(the_agent: Agent, monkeypatch: pytest.Mon
     monkeypatch.setattr(under_test, "load_agent", lambda _: remembers)
     with pytest.raises(CheckpointError, match=r"has a memory \(gru\)"):
         read_teacher(config_of(), 0)
+
+
+def test_the_published_teacher_fits_the_config_that_names_it(monkeypatch: pytest.MonkeyPatch, repository: Path) -> None:
+    monkeypatch.undo()  # the real file
+    monkeypatch.chdir(repository)
+    config = parse_args(["--device", "cpu", "--config", "configs/behind_teacher.json"]).training
+    model = read_teacher(config, 0)
+    assert model is not None
+    assert isinstance(model.backbone, RamBackbone)
