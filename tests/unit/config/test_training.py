@@ -1,5 +1,6 @@
 """What one part of the tree says against another."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,8 @@ def test_the_config_for_all_stages_and_some_flags_are_what_a_published_agent_was
     named = ["--config", str(REPOSITORY / "configs" / "all_stages.json")]
     assert parse_args(named).training.vector_env.env.stages == "all"
     config = parse_args([*named, "--stages", published.vector_env.env.stages, *flags.split()]).training
+    assert read_metadata(agent)["note"] == f"trimmed from {config.model.hidden_size} features"
+    config = replace(config, model=replace(config.model, hidden_size=published.model.hidden_size))
     of_learning = ("collector", "model", "execution", "learner", "returns", "replay")
     for part in ("preset", "vector_env", "starts", "curriculum", *of_learning):
         assert getattr(config, part) == getattr(published, part), part
