@@ -42,6 +42,12 @@ def code_lines(page: str) -> list[str]:
     return [re.split(r"\s{2,}| +#", line.strip())[0] for block in blocks for line in block.splitlines()]
 
 
+def anchors(page: str) -> set[str]:
+    """What links may name: every heading as forges write it, in small letters, with hyphens for blanks."""
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", page, flags=re.DOTALL), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 @pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])
 def test_every_documented_path_leads_somewhere_and_nothing_finished_is_called_to_come(
     repository: Path, name: str
@@ -65,10 +71,13 @@ def test_both_languages_are_in_step(repository: Path, english: str, chinese: str
     assert sorted(re.findall(links, one)) == sorted(re.findall(links, other))
 
 
-def test_links_between_pages_lead_to_files(tracked: list[Path]) -> None:
+def test_links_between_pages_lead_to_files_and_headings(tracked: list[Path]) -> None:
     for page in (path for path in tracked if path.suffix == ".md"):
-        for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+        for name, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", page.read_text()):
+            target = page.parent / name if name else page
+            assert target.exists(), f"{page.name}: {name}"
+            if anchor:
+                assert anchor in anchors(target.read_text()), f"{page.name}: {name}#{anchor}"
 
 
 def test_the_image_holds_what_the_commands_need(repository: Path) -> None:
