@@ -32,9 +32,11 @@ def main() -> int:
     release = choose_agents(arguments.folder, [read_report(path, "report") for path in arguments.reports])
     for agent in release.agents:
         print(f"{agent.path.name}: {', '.join(map(str, agent.stages))}")
-    size = sum(agent.path.stat().st_size for agent in release.agents)
+    teachers = (arguments.folder / "teachers").glob("*.pt")
+    size = sum(path.stat().st_size for path in [*(agent.path for agent in release.agents), *teachers])
     if size > _MOST_BYTES:
-        print(f"they take {size / 1e6:.0f} MB together, more than {_MOST_BYTES / 1e6:.0f}", file=sys.stderr)
+        limit = f"{_MOST_BYTES / 1e6:.0f}, what a repository may hold; scripts/trim_agent.py makes them smaller"
+        print(f"with teachers they take {size / 1e6:.0f} MB, more than {limit}", file=sys.stderr)
         return 2
     if not arguments.dry_run:
         page = describe_release(release)
