@@ -29,7 +29,8 @@ from tests.support.saving_trainer import SavingTrainer
 
 NUM_VALUES = 500_000  # 2 MB
 UPDATES_BETWEEN_SAVES = 3
-LONGEST_LIFE = 3.0  # of the time that a save takes here and now
+LONGEST_LIFE = 3.0  # of the time that a save takes here and now, at first
+LONGER, SHORTER = 1.5, 0.8  # after a life without a save, and after one with some: two of three have one then
 
 
 def main(folder: Path, num_kills: int, is_naive: bool) -> dict[str, int]:
@@ -41,9 +42,9 @@ def main(folder: Path, num_kills: int, is_naive: bool) -> dict[str, int]:
         unreadable=0, saves_lost=0, intervals_lost=0, silent_restarts=0,
     )  # fmt: skip
     promised = at_least = 0
-    save_seconds = seconds_per_save(folder.with_name("calibration"))
+    longest_life = LONGEST_LIFE * seconds_per_save(folder.with_name("calibration"))
     for _ in range(num_kills):
-        events = kill_one(folder, moments.uniform(0.0, LONGEST_LIFE * save_seconds), is_naive)
+        events = kill_one(folder, moments.uniform(0.0, longest_life), is_naive)
         begun = [update for kind, update in events if kind == "begin"]
         saved = [update for kind, update in events if kind == "saved"]
         started = next(update for kind, update in events if kind == "start")
@@ -54,6 +55,7 @@ def main(folder: Path, num_kills: int, is_naive: bool) -> dict[str, int]:
         counts["kills"] += 1
         counts["kills_while_saving"] += len(begun) > len(saved)
         counts["saves"] += len(saved)
+        longest_life *= SHORTER if saved else LONGER  # a machine that gets busier does not go without saves
         look(folder, promised, at_least, counts)
     return dict(counts)
 
