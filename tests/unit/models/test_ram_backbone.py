@@ -82,6 +82,16 @@ def test_what_is_far_away_or_gone_is_not_seen(backbone: RamBackbone) -> None:
     torch.testing.assert_close(backbone(frames(changed(at_B6=3))), absent)  # two screens below
 
 
+def test_what_is_left_out_of_the_sum_would_add_nothing_to_it(backbone: RamBackbone) -> None:
+    """Not so on a GPU, where all of them are computed."""
+    generator = torch.Generator().manual_seed(0)
+    is_there = torch.rand(7, 15, generator=generator) < 0.3
+    is_there[2] = False
+    objects = torch.randn(7, 15, backbone.objects.in_features, generator=generator)
+    everything = (backbone.objects(objects).relu() * is_there[..., None]).sum(1)
+    torch.testing.assert_close(backbone._sum_of(objects, is_there), everything)
+
+
 def test_the_angle_of_a_firebar_is_read(backbone: RamBackbone) -> None:
     turned = [backbone(frames(changed(at_16=FIREBAR, at_A0=angle))) for angle in (3, 4, 3 + 32)]
     assert not torch.allclose(turned[0], turned[1], atol=1e-3)
