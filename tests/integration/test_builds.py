@@ -12,6 +12,7 @@ import pytest
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.timeout(600),  # a minute here, several on a machine with other work
     pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed"),
 ]
 
