@@ -79,7 +79,12 @@ class CurriculumConfig:
     clear_rate_to_move: float = option(0.2, "backward: they move when this share of their episodes reached the flag")
     clear_rate_episodes: int = option(40, "episodes of a stage over which its clear rate is measured")
     patience_episodes: int = option(2000, "backward: they move after so many episodes, whatever those reached")
-    real_starts: float = option(0.25, "share of the episodes that begin at the start of the stage at first; 1 at last")
+    real_starts: float = option(0.25, "share of a stage's episodes that begin at its own start at first")
+    real_starts_final: float = option(
+        1.0,
+        "what that rises to as the stage is cleared; with less than 1 practice along the way goes on, which "
+        "--start-order focus gives to the places where it still fails",
+    )
     death_starts: float = option(
         0.0,
         "share of the episodes that begin 12 to 32 steps before the agent died lately, and are cut after 64: rare "
@@ -97,6 +102,12 @@ class CurriculumConfig:
         _expect(self.clear_rate_episodes >= 1, "--clear-rate-episodes", "1 or more", self.clear_rate_episodes)
         _expect(self.patience_episodes >= 1, "--patience-episodes", "1 or more", self.patience_episodes)
         _expect(0 <= self.real_starts <= 1, "--real-starts", "in [0, 1]", self.real_starts)
+        _expect(
+            self.real_starts <= self.real_starts_final <= 1,
+            "--real-starts-final",
+            f"in [--real-starts, 1], here [{self.real_starts:g}, 1]",
+            self.real_starts_final,
+        )
         _expect(0 <= self.death_starts < 1, "--death-starts", "in [0, 1)", self.death_starts)
         _expect(0 <= self.power_starts < 1, "--power-starts", "in [0, 1)", self.power_starts)
         _expect(
@@ -105,6 +116,10 @@ class CurriculumConfig:
             "below 1 together",
             self.death_starts + self.power_starts,
         )
+        if self.real_starts_final < 1 and self.start_order == "backward":
+            raise ConfigError(
+                "--start-order backward comes to the start of a stage for good: leave --real-starts-final out"
+            )
         if self.death_starts and not self.moves_starts:
             raise ConfigError("--death-starts are starts along the way: add --curriculum starts, or both")
         _expect(0 < self.stage_floor <= 1, "--stage-floor", "in (0, 1]", self.stage_floor)

@@ -71,10 +71,10 @@ class ClearRate:
 
 class SpreadStarts:
     """Episodes begin everywhere along the way, so that all of a stage is learned at once. The more of the episodes from
-    its own start reach the flag, the fewer begin elsewhere: none where all of them do."""
+    its own start reach the flag, the fewer begin elsewhere: none where all of them do, unless some are to stay."""
 
     def __init__(self, config: CurriculumConfig, table: StartTable) -> None:
-        self._real_starts = config.real_starts
+        self._real_starts, self._real_starts_final = config.real_starts, config.real_starts_final
         self._stage, self._is_real = table.stage, table.position == 0
         self._num_along = np.bincount(self._stage, ~self._is_real)
         self._rate = ClearRate(len(table.stages), config.clear_rate_episodes)
@@ -90,7 +90,8 @@ class SpreadStarts:
         """How often each start is drawn, of the episodes of its stage. [S]"""
         # Episodes that are still missing count as failures: a first lucky clear moves little.
         missed = 1.0 - self._rate.clears / self._rate.num_episodes
-        along = np.where(self._num_along > 0, (1.0 - self._real_starts) * missed, 0.0)
+        real = self._real_starts_final + (self._real_starts - self._real_starts_final) * missed
+        along = np.where(self._num_along > 0, 1.0 - real, 0.0)
         shares: Counts = np.where(self._is_real, (1.0 - along)[self._stage], along[self._stage] * self._parts())
         return shares
 

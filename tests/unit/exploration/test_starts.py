@@ -1,5 +1,6 @@
 """Start states of the corridor, and how often each is drawn."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -91,6 +92,21 @@ def test_spread_starts_give_way_to_the_real_one_as_it_is_cleared() -> None:
     for _ in range(60):
         sampler.observe(ended(table, 0, 0, clears=10, fails=0))
     assert sampler.weights()[:7] * 3 == pytest.approx([1, 0, 0, 0, 0, 0, 0])
+
+
+def test_practice_along_the_way_may_go_on_where_all_is_cleared() -> None:
+    table = table_of(6)
+    sampler = StartSampler(table, StartConfig(), replace(SPREAD, real_starts_final=0.7))
+    assert sampler.weights() == pytest.approx([0.4, *[0.1] * 6])
+    sampler.observe(ended(table, 0, 0, clears=5, fails=5))
+    assert sampler.weights() == pytest.approx([0.55, *[0.075] * 6])
+    for _ in range(60):
+        sampler.observe(ended(table, 0, 0, clears=10, fails=0))
+    assert sampler.weights() == pytest.approx([0.7, *[0.05] * 6])
+    with pytest.raises(ConfigError, match=r"must be in \[--real-starts, 1\], here \[0.4, 1\], got 0.3"):
+        replace(SPREAD, real_starts_final=0.3)
+    with pytest.raises(ConfigError, match="leave --real-starts-final out"):
+        CurriculumConfig(curriculum="starts", start_order="backward", real_starts_final=0.9)
 
 
 def test_starts_before_hard_places_are_drawn_more_often_and_none_is_left_out() -> None:
