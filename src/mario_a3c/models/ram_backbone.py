@@ -99,7 +99,7 @@ class RamBackbone(nn.Module):
         """Of what each object says, alike wherever it is kept: [B, _NUM_NEAR, ...] -> [B, _OBJECT_SIZE]."""
         if objects.is_cuda:  # where a recorded step computes for all of them, there or not
             return (functional.relu(self.objects(objects)) * is_there[..., None]).sum(1)
-        # Mostly there are two or three of fifteen: a third less time for a step of learning (256 features, one core).
+        # Mostly there are two or three of fifteen: a quarter less time, forward and backward (256 features, one core).
         rows = is_there.flatten().nonzero()[:, 0]
         said = functional.relu(self.objects(objects.flatten(0, 1).index_select(0, rows)))
         return said.new_zeros(len(objects), _OBJECT_SIZE).index_add(0, rows // _NUM_NEAR, said)
