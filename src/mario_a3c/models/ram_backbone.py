@@ -97,7 +97,8 @@ class RamBackbone(nn.Module):
 
     def _sum_of(self, objects: Tensor, is_there: Tensor) -> Tensor:
         """Of what each object says, alike wherever it is kept: [B, _NUM_NEAR, ...] -> [B, _OBJECT_SIZE]."""
-        if objects.is_cuda:  # where a recorded step computes for all of them, there or not
+        # A recorded step computes for all, there or not; a compiled one would be compiled anew for each number of them.
+        if objects.is_cuda or torch.compiler.is_compiling():
             return (functional.relu(self.objects(objects)) * is_there[..., None]).sum(1)
         # Mostly there are two or three of fifteen: a quarter less time, forward and backward (256 features, one core).
         rows = is_there.flatten().nonzero()[:, 0]

@@ -92,6 +92,22 @@ def test_what_is_left_out_of_the_sum_would_add_nothing_to_it(backbone: RamBackbo
     torch.testing.assert_close(backbone._sum_of(objects, is_there), everything)
 
 
+def test_it_is_compiled_once_however_many_objects_are_there(backbone: RamBackbone) -> None:
+    num_graphs = 0
+
+    def count(graph: torch.fx.GraphModule, _inputs: list[Tensor]) -> torch.fx.GraphModule:
+        nonlocal num_graphs
+        num_graphs += 1
+        return graph
+
+    one, nobody = memory(), changed(at_0F=0)
+    both = [backbone(frames(*rams)) for rams in ((one, one), (one, nobody))]
+    backbone.compile(dynamic=False, backend=count)
+    for rams, features in zip(((one, one), (one, nobody)), both, strict=True):
+        torch.testing.assert_close(backbone(frames(*rams)), features)
+    assert num_graphs == 1
+
+
 def test_the_angle_of_a_firebar_is_read(backbone: RamBackbone) -> None:
     turned = [backbone(frames(changed(at_16=FIREBAR, at_A0=angle))) for angle in (3, 4, 3 + 32)]
     assert not torch.allclose(turned[0], turned[1], atol=1e-3)
