@@ -4,30 +4,18 @@ import logging
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from mario_a3c.acting.actor import Weights
 from mario_a3c.algorithms.config import ReturnConfig
-from mario_a3c.algorithms.losses import (
-    clipped_policy_loss,
-    clipped_value_loss,
-    divergence_from,
-    entropy,
-    evenness,
-    kl_of_step,
-    log_prob_of,
-    policy_gradient_loss,
-    value_loss,
-)
-from mario_a3c.algorithms.returns import compute_returns
-from mario_a3c.algorithms.vtrace import Targets
 from mario_a3c.errors import ConfigError, SetupError, first_line
 from mario_a3c.experience.rollout import Rollout
 from mario_a3c.experience.sample import ReplaySample
 from mario_a3c.learning.config import LearnerConfig
+from mario_a3c.learning.objective import Batch, Objective, Rates
 from mario_a3c.learning.optimizer import GuardedAdamW
 from mario_a3c.learning.recorded import RecordedSteps
 from mario_a3c.learning.recovery import Recovery
@@ -41,7 +29,6 @@ from mario_a3c.stateful import State, check_fit
 
 LOG = logging.getLogger("mario.learning")
 
-_LEAST_DEVIATION = 1e-8
 _KL = STEP_NUMBERS.index("kl")
 
 
@@ -80,10 +67,12 @@ class Learner:
         self.floor_schedule = Annealing(
             config.floor_beta, config.floor_beta_final, total_updates, config.entropy_schedule
         )
-        self.teacher_schedule = Fading(config.teacher_beta, config.num_taught_updates(total_updates))
+        teacher_beta = 0.0 if teacher is None else config.teacher_beta
+        self.teacher_schedule = Fading(teacher_beta, config.num_taught_updates(total_updates))
         self.gamma_schedule = Horizon(returns.gamma, returns.last_gamma, total_updates)
         self.averaged = AveragedWeights(model, config.ema_decay) if config.ema_decay else None
-        self._returns, self._seed, self._teacher = returns, seed, teacher
+        self._seed = seed
+        self._objective = Objective(config, returns, model, teacher, self.device)
         self._optimizer = GuardedAdamW(
             model,
             lr=config.lr,
@@ -92,11 +81,6 @@ class Learner:
             clip_grad=config.clip_grad,
         )
         self._scaler = execution.grad_scaler()
-        # On the device: a recorded step reads them there.
-        self._entropy_beta = torch.zeros((), device=self.device)
-        self._floor_beta = torch.zeros((), device=self.device)
-        self._teacher_beta = torch.zeros((), device=self.device)
-        self._gamma = torch.zeros((), device=self.device)
         self._recorded = RecordedSteps(execution)
         self._num_pieces = config.grad_accum
         self._recovery = Recovery(failure_dir)
@@ -116,11 +100,15 @@ class Learner:
 
     @property
     def teacher_beta(self) -> float:
-        return 0.0 if self._teacher is None else self.teacher_schedule(self.num_updates)
+        return self.teacher_schedule(self.num_updates)
 
     @property
     def gamma(self) -> float:
         return self.gamma_schedule(self.num_updates)
+
+    @property
+    def _rates(self) -> Rates:
+        return Rates(self.gamma, self.entropy_beta, self.floor_beta, self.teacher_beta)
 
     def weights(self) -> Weights:
         """What to act with from now on."""
@@ -134,10 +122,7 @@ class Learner:
         """
         here = rollout.to(self.device)
         self._optimizer.set_lr(self.learning_rate)
-        self._entropy_beta.fill_(self.entropy_beta)
-        self._floor_beta.fill_(self.floor_beta)
-        self._teacher_beta.fill_(self.teacher_beta)
-        self._gamma.fill_(self.gamma)
+        self._objective.set_rates(self._rates)
         self._anchor(here)
         tally = Tally()
         for envs in self._minibatches(here):
@@ -161,8 +146,8 @@ class Learner:
         """Compiles what updates from such rollouts need, and learns nothing."""
         envs = next(self._minibatches(rollout))
         batch = Batch(rollout.to(self.device), envs.tensor_split(self._num_pieces)[0])
-        evaluation = self._evaluate(batch, batch.envs)
-        loss, _ = self._loss(batch, evaluation, moments_of(evaluation.targets.advantages, evaluation.teaches))
+        self._objective.set_rates(self._rates)
+        loss, _ = self._objective.loss(batch, self._objective.evaluate(batch, batch.envs), None)
         loss.backward()  # type: ignore[no-untyped-call]
         self._optimizer.forget_gradients()
         if policy_lag and self.config.is_clipped:
@@ -204,7 +189,7 @@ class Learner:
 
     @torch.no_grad()
     def _write_anchor(self, rollout: Rollout, envs: Tensor) -> Tensor:
-        log_probs = self._evaluate(Batch(rollout, envs), envs).log_probs
+        log_probs = self._objective.evaluate(Batch(rollout, envs), envs).log_probs
         return rollout.anchor_log_probs.index_copy_(1, envs, log_probs)
 
     def _minibatches(self, rollout: Rollout) -> Iterator[Tensor]:
@@ -219,7 +204,7 @@ class Learner:
             counter = self.num_updates * self.config.epochs + epoch
             yield from permutation(num_envs, self._seed, counter, self.device).tensor_split(count)
 
-    def _optimize(self, batch: "Batch") -> Tensor:
+    def _optimize(self, batch: Batch) -> Tensor:
         """One optimizer step; in smaller pieces, from then on, where memory runs out. Returns its STEP_NUMBERS."""
         while True:
             try:
@@ -233,11 +218,11 @@ class Learner:
             self._recorded.forget()
             self._halve_pieces(len(batch.envs), shortage)
 
-    def _step(self, batch: "Batch") -> Tensor:
+    def _step(self, batch: Batch) -> Tensor:
         slot = batch.rollout
         if batch.is_replayed or self._num_pieces > 1:
             return self._step_by_launches(batch)
-        kind = "step", slot.frames.data_ptr(), len(batch.envs), self.teacher_beta > 0
+        kind = "step", slot.frames.data_ptr(), len(batch.envs), self._objective.follows_teacher
         return self._record_or_launch(kind, lambda envs: self._step_by_launches(Batch(slot, envs)), batch.envs)
 
     def _record_or_launch(self, kind: Hashable, work: Callable[[Tensor], Tensor], envs: Tensor) -> Tensor:
@@ -252,14 +237,13 @@ class Learner:
         self._optimizer.forget_gradients()
         return work(envs)
 
-    def _step_by_launches(self, batch: "Batch") -> Tensor:
+    def _step_by_launches(self, batch: Batch) -> Tensor:
         pieces = batch.envs.tensor_split(min(self._num_pieces, len(batch.envs)))
-        moments = self._moments(batch, pieces)
+        moments = self._objective.moments(batch, pieces)
         numbers: dict[str, Tensor] = {}
         for envs in pieces:
-            evaluation = self._evaluate(batch, envs)
-            own = moments or moments_of(evaluation.targets.advantages, evaluation.teaches)
-            loss, of_piece = self._loss(batch, evaluation, own)
+            evaluation = self._objective.evaluate(batch, envs)
+            loss, of_piece = self._objective.loss(batch, evaluation, moments)
             share = len(envs) / len(batch.envs)
             self._scaler.scale(loss * share).backward()  # type: ignore[no-untyped-call]
             for name, number in of_piece.items():
@@ -270,95 +254,6 @@ class Learner:
             numbers["log_rho_max"] = torch.maximum(numbers.get("log_rho_max", largest), largest)
         numbers["grad_norm"], numbers["is_skipped"] = self._optimizer.step(numbers["loss_total"], self._scaler)
         return torch.stack([numbers[name] for name in STEP_NUMBERS])
-
-    def _evaluate(self, batch: "Batch", envs: Tensor) -> "Evaluation":
-        piece = batch.rollout.select(envs)
-        if batch.burn_in:
-            piece = self._burn_in(piece, batch.burn_in)
-        output = self.model.unroll(piece.observations(), piece.episode_starts, dict(piece.state))
-        log_policy = output.logits[:-1].log_softmax(-1)
-        log_probs = log_prob_of(log_policy, piece.actions)
-        teaches = ~piece.stuck if self.config.excuse_stuck else torch.ones_like(piece.stuck)
-        # What was not done has no ratio: what followed would have followed whatever was decided.
-        log_rhos = (log_probs - piece.log_probs).where(teaches, 0.0)
-        log_ratios = log_rhos if batch.is_replayed else log_probs - piece.anchor_log_probs
-        values = output.value[:-1]
-        targets = compute_returns(
-            replace(self._returns, target="vtrace") if batch.is_replayed else self._returns,
-            gamma=self._gamma,
-            log_rhos=log_rhos.detach(),
-            rewards=piece.rewards,
-            terminated=piece.terminated,
-            truncated=piece.truncated,
-            truncation_values=piece.truncation_values,
-            values=values.detach(),
-            bootstrap_value=output.value[-1].detach(),
-        )
-        weights = None if batch.weights is None else batch.weights.index_select(0, envs)
-        return Evaluation(piece, log_policy, log_probs, log_rhos, log_ratios, values, targets, teaches, weights)
-
-    @torch.no_grad()
-    def _burn_in(self, piece: Rollout, num_steps: int) -> Rollout:
-        """Only the memory sees the first steps: what it was then, today's weights would not make of it (R2D2)."""
-        observations = piece.observations()[:num_steps]
-        output = self.model.unroll(observations, piece.episode_starts[:num_steps], dict(piece.state))
-        return piece.steps_from(num_steps, output.state)
-
-    def _loss(
-        self, batch: "Batch", evaluation: "Evaluation", moments: tuple[Tensor, Tensor]
-    ) -> tuple[Tensor, dict[str, Tensor]]:
-        """[] with gradient, and what the stats say about it."""
-        policy = self._policy_losses(batch, evaluation, moments).where(evaluation.teaches, 0.0)
-        value = self._value_losses(batch, evaluation)
-        entropies = entropy(evaluation.log_policy)
-        explored = self._entropy_beta * entropies + self._floor_beta * evenness(evaluation.log_policy)
-        losses = policy + self.config.value_coef * value - explored  # [T, n]
-        divergences = self._divergences(evaluation)
-        if divergences is not None:
-            losses = losses + self._teacher_beta * divergences
-        if evaluation.weights is not None:
-            losses = losses * evaluation.weights
-        loss = losses.mean()
-        parts = {"loss_policy": policy.mean(), "loss_value": value.mean(), "entropy": entropies.mean()}
-        parts["teacher_kl"] = torch.zeros_like(loss) if divergences is None else divergences.mean()
-        return loss, {"loss_total": loss, **parts, **diagnose(evaluation, self.config.clip_range)}
-
-    def _divergences(self, evaluation: "Evaluation") -> Tensor | None:
-        """From the teacher, [T, n]; None once there is none to follow."""
-        if self._teacher is None or self.teacher_beta == 0:
-            return None
-        piece = evaluation.piece
-        with torch.no_grad():
-            undisturbed = self._teacher.initial_state(piece.num_envs)
-            advice = self._teacher.unroll(piece.observations()[:-1], piece.episode_starts[:-1], undisturbed)
-        return divergence_from(advice.logits.log_softmax(-1), evaluation.log_policy)
-
-    def _policy_losses(self, batch: "Batch", evaluation: "Evaluation", moments: tuple[Tensor, Tensor]) -> Tensor:
-        advantages = evaluation.targets.advantages
-        if self.config.normalize_advantages:
-            advantages = (advantages - moments[0]) / (moments[1] + _LEAST_DEVIATION)
-        # Replayed actions may be far from today's policy: there the clipped objective would let single ratios explode.
-        if self.config.is_clipped and not batch.is_replayed:
-            lags = (
-                (evaluation.piece.anchor_log_probs - evaluation.piece.log_probs).exp().clamp(max=self._returns.clip_rho)
-            )
-            return lags * clipped_policy_loss(evaluation.log_ratios, advantages, self.config.clip_range)
-        return policy_gradient_loss(evaluation.log_probs, evaluation.log_rhos, advantages, self._returns.clip_rho)
-
-    def _value_losses(self, batch: "Batch", evaluation: "Evaluation") -> Tensor:
-        values, targets = evaluation.values, evaluation.targets.vs
-        if self.config.value_clip and not batch.is_replayed:
-            return clipped_value_loss(values, targets, evaluation.piece.values, self.config.value_clip)
-        return value_loss(values, targets)
-
-    def _moments(self, batch: "Batch", pieces: tuple[Tensor, ...]) -> tuple[Tensor, Tensor] | None:
-        """Mean and deviation of a minibatch's advantages, looked up beforehand where it comes in several pieces."""
-        if len(pieces) == 1 or not self.config.normalize_advantages:
-            return None
-        with torch.no_grad():
-            evaluations = [self._evaluate(batch, envs) for envs in pieces]
-            advantages, teaches = zip(*((each.targets.advantages, each.teaches) for each in evaluations), strict=True)
-            return moments_of(torch.cat(advantages, dim=1), torch.cat(teaches, dim=1))
 
     def _halve_pieces(self, num_envs: int, shortage: str) -> None:
         if self._num_pieces >= num_envs:
@@ -374,15 +269,12 @@ class Learner:
         return UpdateStats(
             update=self.num_updates + 1,
             learning_rate=self.learning_rate,
-            entropy_beta=self.entropy_beta,
-            floor_beta=self.floor_beta,
-            teacher_beta=self.teacher_beta,
-            gamma=self.gamma,
             policy_lag=self.num_updates - rollout.weights_version,
             num_env_steps=rollout.actions.numel(),
             num_optimizer_steps=len(tally),
             num_pieces=self._num_pieces,
             num_rollbacks=0,
+            **self._rates._asdict(),
             **numbers,
         )
 
@@ -413,53 +305,3 @@ class Learner:
         self._recorded.forget()  # the moments lie elsewhere now
         if self.averaged is not None and state["averaged"]:
             self.averaged.restore(state["averaged"])
-
-
-class Batch(NamedTuple):
-    """What one optimizer step learns from: some environments of a rollout."""
-
-    rollout: Rollout
-    envs: Tensor
-    weights: Tensor | None = None  # [N] importance weights of the rollout's environments
-    burn_in: int = 0
-    is_replayed: bool = False
-
-    @classmethod
-    def of_sample(cls, sample: ReplaySample) -> "Batch":
-        everything = torch.arange(sample.rollout.num_envs, device=sample.weights.device)
-        return cls(sample.rollout, everything, sample.weights, sample.burn_in, is_replayed=True)
-
-
-class Evaluation(NamedTuple):
-    """A piece of a batch, seen with the weights of now. [T, n] each, with gradients, but for the targets."""
-
-    piece: Rollout
-    log_policy: Tensor  # [T, n, A]
-    log_probs: Tensor
-    log_rhos: Tensor  # to the policy that acted
-    log_ratios: Tensor  # to the policy with which the update began
-    values: Tensor
-    targets: Targets
-    teaches: Tensor  # bool: the policy learns from this step, which was not stuck
-    weights: Tensor | None  # [n]
-
-
-def moments_of(advantages: Tensor, teaches: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and deviation of those that teach."""
-    number = teaches.sum().clamp(min=1)
-    mean = advantages.where(teaches, 0.0).sum() / number
-    return mean, ((advantages - mean).where(teaches, 0.0).square().sum() / number).sqrt()
-
-
-@torch.no_grad()
-def diagnose(evaluation: Evaluation, clip_range: float) -> dict[str, Tensor]:
-    """What says whether learning is healthy. [] each"""
-    log_ratios, targets = evaluation.log_ratios, evaluation.targets
-    unexplained = (targets.vs - evaluation.values).var(correction=0) / (targets.vs.var(correction=0) + _LEAST_DEVIATION)
-    return {
-        "kl": kl_of_step(log_ratios).mean(),
-        "clip_fraction": ((log_ratios.exp() - 1).abs() > clip_range).float().mean(),
-        "rho_mean": evaluation.log_rhos.exp().mean(),
-        "explained_variance": 1 - unexplained,
-        "advantage_std": targets.advantages.std(correction=0),
-    }

@@ -1,9 +1,7 @@
-"""The learner: the same numbers as what acted, the same result however it is cut up, and no step that is not finite."""
+"""The learner: the same numbers as what acted, and the same result however it is cut up."""
 
 import copy
-import typing
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,39 +10,21 @@ from torch import Tensor, nn
 
 from mario_a3c.algorithms.config import ReturnConfig
 from mario_a3c.bench.short_training import ShortTraining
-from mario_a3c.errors import CheckpointError, ConfigError, NumericsError, SetupError
+from mario_a3c.errors import CheckpointError, ConfigError, SetupError
 from mario_a3c.experience.config import ReplayConfig
 from mario_a3c.experience.rollout import Rollout
 from mario_a3c.learning.config import LearnerConfig
 from mario_a3c.learning.learner import Learner
-from mario_a3c.learning.recovery import BAD_UPDATES_BEFORE_ROLLBACK, MOST_ROLLBACKS
-from mario_a3c.learning.replayed import update_with_replay
 from mario_a3c.models.actor_critic import MarioActorCritic
 from mario_a3c.models.config import ModelConfig
 from mario_a3c.models.execution import RecordingError
+from tests.support.short_trainings import NUM_ENVS, assert_equal_weights, make_rollout, make_training
 from tests.support.small_networks import CPU, make_network
 from tests.support.tasks import Corridor
 
 MEMORIES = ("none", "gru", "lstm", "transformer", "gtrxl")
-NUM_ENVS = 8
 # Steps in proportion to the gradient: Adam and clipping would hide a factor.
 PLAIN_DESCENT = {"lr": 1.0, "adam_epsilon": 100.0, "clip_grad": 0.0}
-
-
-def make_training(recurrent_type: Any = "none", **options: Any) -> ShortTraining:
-    """In a corridor so short that episodes begin, end and are cut in the middle of rollouts."""
-    envs = Corridor(NUM_ENVS, length=2, frame_stack=1)
-    model = make_network(3, recurrent_type=recurrent_type)
-    return ShortTraining(envs, model, **{"rollout_steps": 12, "total_updates": 100, **options})
-
-
-def make_rollout(training: ShortTraining) -> Rollout:
-    """The third, which begins in the middle of episodes."""
-    for _ in range(3):
-        rollout = training.collector.next_rollout()
-    assert rollout.episode_starts[1:-1].any()
-    assert not rollout.episode_starts[0].all()
-    return rollout
 
 
 def weights_after(training: ShortTraining, rollout: Rollout, **changes: Any) -> dict[str, Tensor]:
@@ -53,11 +33,6 @@ def weights_after(training: ShortTraining, rollout: Rollout, **changes: Any) -> 
     config = replace(training.learner_config, **changes)
     Learner(config, training.returns, model, CPU, total_updates=100).update(rollout)
     return {name: each.detach() for name, each in model.named_parameters()}
-
-
-def assert_equal_weights(one: dict[str, Any], other: dict[str, Any], *, rtol: float, atol: float) -> None:
-    for name, weights in one.items():
-        torch.testing.assert_close(weights.detach(), other[name].detach(), rtol=rtol, atol=atol)
 
 
 # What acts and what learns are the same policy.
@@ -285,74 +260,6 @@ def test_steps_that_cannot_be_recorded_are_launched_with_the_same_result(
     assert caplog.text.count("could not be recorded: out of memory") == 1
 
 
-# Nothing that is not finite is ever applied.
-
-
-def test_a_step_that_is_not_finite_is_not_applied_and_the_next_one_is() -> None:
-    training = make_training(learner_config=LearnerConfig(minibatches=1, ema_decay=0.5))
-    learner = training.learner
-    good = make_rollout(training)
-    bad = replace(good, rewards=good.rewards.clone())
-    bad.rewards[3, 2] = float("nan")
-    before = {name: each.detach().clone() for name, each in training.model.named_parameters()}
-    stats = learner.update(bad)
-    assert stats.num_skipped_steps == 1
-    assert_equal_weights(before, dict(training.model.named_parameters()), rtol=0, atol=0)
-    stats = learner.update(good)
-    assert stats.num_skipped_steps == 0
-    assert any((each.detach() - before[name]).abs().max() > 0 for name, each in training.model.named_parameters())
-    assert all(torch.isfinite(each).all() for each in training.model.parameters())
-    assert learner.averaged is not None
-    assert all(torch.isfinite(each).all() for each in learner.averaged.state()["weights"].values())
-
-
-def test_one_bad_minibatch_does_not_stop_the_others() -> None:
-    training = make_training(learner_config=LearnerConfig(minibatches=4, normalize_advantages=False))
-    rollout = make_rollout(training)
-    rollout.rewards[0, 0] = float("inf")
-    assert training.learner.update(rollout).num_skipped_steps == 1
-
-
-def test_a_rollout_that_is_not_finite_is_not_kept_for_replay() -> None:
-    training = make_training(replay_config=ReplayConfig(per=True, per_batch=4))
-    assert training.replay is not None
-    rollout = make_rollout(training)
-    update_with_replay(training.learner, rollout, training.replay)
-    rollout.rewards.fill_(float("nan"))
-    update_with_replay(training.learner, rollout, training.replay)
-    assert len(training.replay) == NUM_ENVS
-
-
-def test_repeated_bad_updates_go_back_slow_down_and_stop_with_the_batch(tmp_path: Path) -> None:
-    training = make_training()
-    learner = Learner(LearnerConfig(), ReturnConfig(), training.model, CPU, total_updates=100, failure_dir=tmp_path)
-    rollout = make_rollout(training)
-    good = {name: each.detach().clone() for name, each in training.model.named_parameters()}
-    rate = learner.learning_rate
-    with torch.no_grad():
-        typing.cast(Tensor, training.model.critic.bias).fill_(
-            float("inf")
-        )  # weights gone astray: no data will mend that
-    for number in range(BAD_UPDATES_BEFORE_ROLLBACK):
-        stats = learner.update(rollout)
-        assert stats.num_rollbacks == (number + 1) // BAD_UPDATES_BEFORE_ROLLBACK
-    assert_equal_weights(good, dict(training.model.named_parameters()), rtol=0, atol=0)
-    assert learner._recovery.lr_scale == 0.5
-    assert learner.update(rollout).num_skipped_steps == 0
-    assert learner.learning_rate < rate * 5  # the warm-up goes on, at half the rate
-    rollout.rewards.fill_(float("nan"))
-    for _ in range(BAD_UPDATES_BEFORE_ROLLBACK * MOST_ROLLBACKS - 1):
-        learner.update(rollout)
-    with pytest.raises(NumericsError, match=r"try a lower --lr") as stopped:
-        learner.update(rollout)
-    (file,) = tmp_path.glob("not_finite_*.pt")
-    assert str(file) in str(stopped.value)
-    saved = torch.load(file, weights_only=True)
-    assert torch.equal(saved["rollout"]["frames"], rollout.frames)
-    assert saved["rollout"]["rewards"].isnan().all()
-    assert stopped.value.exit_code == 5
-
-
 # Going on after an interruption.
 
 
@@ -482,7 +389,7 @@ def _seeing_everything(view: Any, num_steps: int) -> Any:
 
 
 def _gradient_norm_of_replay(learner: Learner, sample: Any) -> float:
-    from mario_a3c.learning.learner import Batch
+    from mario_a3c.learning.objective import Batch
     from mario_a3c.learning.stats import STEP_NUMBERS
 
     return float(learner._optimize(Batch.of_sample(sample))[STEP_NUMBERS.index("grad_norm")])

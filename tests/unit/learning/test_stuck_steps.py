@@ -11,7 +11,8 @@ from mario_a3c.algorithms.config import ReturnConfig
 from mario_a3c.bench.short_training import ShortTraining
 from mario_a3c.experience.rollout import Rollout
 from mario_a3c.learning.config import LearnerConfig
-from mario_a3c.learning.learner import Learner, moments_of
+from mario_a3c.learning.learner import Learner
+from mario_a3c.learning.objective import moments_of
 from tests.support.small_networks import CPU, make_network
 from tests.support.tasks import Corridor
 from tests.support.torch_threads import one_thread
