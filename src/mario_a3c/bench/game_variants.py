@@ -64,6 +64,8 @@ VARIANTS = _variants(
         "wide": "--backbone nature --nature-channels 64 128 128 --hidden-size 1024",
         "impala": "--backbone impala --impala-channels 16 32 32 --residual-blocks 2",
         "deep-impala": "--backbone impala --impala-channels 16 32 32 --residual-blocks 4",
+        "narrow-impala": "--backbone impala --impala-channels 8 16 16 --residual-blocks 2",  # for a CPU
+        "narrow-deep-impala": "--backbone impala --impala-channels 8 16 16 --residual-blocks 4",
         # Noise: in what it sees, and in its weights.
         "shift": "--augment-shift 4",
         "brightness": "--augment-brightness 40",
