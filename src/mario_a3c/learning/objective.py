@@ -83,7 +83,7 @@ class Objective:
         teacher: MarioActorCritic | None,
         device: torch.device,
     ) -> None:
-        self.config, self.follows_teacher = config, False
+        self._config, self.follows_teacher = config, False
         self._returns, self._model, self._teacher = returns, model, teacher
         self._rates = {name: torch.zeros((), device=device) for name in Rates._fields}
 
@@ -99,7 +99,7 @@ class Objective:
         output = self._model.unroll(piece.observations(), piece.episode_starts, dict(piece.state))
         log_policy = output.logits[:-1].log_softmax(-1)
         log_probs = log_prob_of(log_policy, piece.actions)
-        teaches = ~piece.stuck if self.config.excuse_stuck else torch.ones_like(piece.stuck)
+        teaches = ~piece.stuck if self._config.excuse_stuck else torch.ones_like(piece.stuck)
         # What was not done has no ratio: what followed would have followed whatever was decided.
         log_rhos = (log_probs - piece.log_probs).where(teaches, 0.0)
         log_ratios = log_rhos if batch.is_replayed else log_probs - piece.anchor_log_probs
@@ -120,7 +120,7 @@ class Objective:
 
     def moments(self, batch: Batch, pieces: tuple[Tensor, ...]) -> Moments | None:
         """Of a minibatch's advantages, looked up beforehand where it comes in several pieces."""
-        if len(pieces) == 1 or not self.config.normalize_advantages:
+        if len(pieces) == 1 or not self._config.normalize_advantages:
             return None
         with torch.no_grad():
             evaluations = [self.evaluate(batch, envs) for envs in pieces]
@@ -136,7 +136,7 @@ class Objective:
         entropies = entropy(evaluation.log_policy)
         explored = self._rates["entropy_beta"] * entropies
         explored = explored + self._rates["floor_beta"] * evenness(evaluation.log_policy)
-        losses = policy + self.config.value_coef * value - explored  # [T, n]
+        losses = policy + self._config.value_coef * value - explored  # [T, n]
         divergences = self._divergences(evaluation)
         if divergences is not None:
             losses = losses + self._rates["teacher_beta"] * divergences
@@ -145,7 +145,7 @@ class Objective:
         loss = losses.mean()
         parts = {"loss_policy": policy.mean(), "loss_value": value.mean(), "entropy": entropies.mean()}
         parts["teacher_kl"] = torch.zeros_like(loss) if divergences is None else divergences.mean()
-        return loss, {"loss_total": loss, **parts, **diagnose(evaluation, self.config.clip_range)}
+        return loss, {"loss_total": loss, **parts, **diagnose(evaluation, self._config.clip_range)}
 
     @torch.no_grad()
     def _burn_in(self, piece: Rollout, num_steps: int) -> Rollout:
@@ -166,18 +166,18 @@ class Objective:
 
     def _policy_losses(self, batch: Batch, evaluation: Evaluation, moments: Moments) -> Tensor:
         advantages, clip_rho = evaluation.targets.advantages, self._returns.clip_rho
-        if self.config.normalize_advantages:
+        if self._config.normalize_advantages:
             advantages = (advantages - moments[0]) / (moments[1] + _LEAST_DEVIATION)
         # Replayed actions may be far from today's policy: there the clipped objective would let single ratios explode.
-        if self.config.is_clipped and not batch.is_replayed:
+        if self._config.is_clipped and not batch.is_replayed:
             lags = (evaluation.piece.anchor_log_probs - evaluation.piece.log_probs).exp().clamp(max=clip_rho)
-            return lags * clipped_policy_loss(evaluation.log_ratios, advantages, self.config.clip_range)
+            return lags * clipped_policy_loss(evaluation.log_ratios, advantages, self._config.clip_range)
         return policy_gradient_loss(evaluation.log_probs, evaluation.log_rhos, advantages, clip_rho)
 
     def _value_losses(self, batch: Batch, evaluation: Evaluation) -> Tensor:
         values, targets = evaluation.values, evaluation.targets.vs
-        if self.config.value_clip and not batch.is_replayed:
-            return clipped_value_loss(values, targets, evaluation.piece.values, self.config.value_clip)
+        if self._config.value_clip and not batch.is_replayed:
+            return clipped_value_loss(values, targets, evaluation.piece.values, self._config.value_clip)
         return value_loss(values, targets)
 
 
